@@ -1,0 +1,49 @@
+# make test and make reproduce set up all they need: Python 3.11 or later and make suffice.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+
+.PHONY: setup test test-compiled test-uncompiled reproduce bench lint calibrate verify clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "manyarms needs Python 3.11 or later; run: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $(STAMP)
+
+test: setup lint test-compiled test-uncompiled
+
+# Everything, with the compiler.
+test-compiled: setup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# The same kernels as plain Python: the tests that do not need the compiler's speed.
+test-uncompiled: setup
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not compiled" tests
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+reproduce: setup
+	$(BIN)/manyarms reproduce
+
+bench: setup
+	$(BIN)/manyarms bench
+
+# How the default settings were chosen; docs/calibration.md has the outcome.
+calibrate: setup
+	$(BIN)/python verification/calibration.py
+
+# Slow statistical truth, one file for each claim.
+verify: setup
+	$(BIN)/python verification/rates.py
+
+clean:
+	rm -rf $(VENV) results

@@ -1,0 +1,61 @@
+"""Bandits with more arms than anyone can try, whose arms change while you play them."""
+
+from .bandit import Bandit, Decision, NoMoreItems, Told
+from .bases import UCB, AsymptoticUCB, Base, Greedy, SuccessiveElimination
+from .drifts import Adversary, Crash, Drift, JumpAt, Phases, RandomWalk, Rising, Rotting, Still
+from .engine import simulate
+from .noises import Bernoulli, BetaNoise, Exact, GapUniform, Noise
+from .policies import SSUCB, Blackbox, Elimination, Oracle, Policy, Subsample, UniformPlay
+from .reservoirs import BetaDistributed, Empirical, Mixture, PowerLaw, Reservoir, Uniform
+from .results import Result
+from .snapshots import SnapshotError
+from .specs import spec_from_json
+from .version import __version__ as __version__
+from .world import World
+
+__all__ = [
+    # Worlds: where arms come from, how they move, what they pay.
+    "World",
+    "Reservoir",
+    "PowerLaw",
+    "Uniform",
+    "BetaDistributed",
+    "Empirical",
+    "Mixture",
+    "Drift",
+    "Still",
+    "Rotting",
+    "Rising",
+    "Crash",
+    "JumpAt",
+    "Phases",
+    "RandomWalk",
+    "Adversary",
+    "Noise",
+    "Bernoulli",
+    "GapUniform",
+    "BetaNoise",
+    "Exact",
+    # Policies, and the bases that some of them run.
+    "Policy",
+    "Elimination",
+    "Blackbox",
+    "Subsample",
+    "SSUCB",
+    "UniformPlay",
+    "Oracle",
+    "Base",
+    "UCB",
+    "AsymptoticUCB",
+    "SuccessiveElimination",
+    "Greedy",
+    # Simulate, or play live.
+    "simulate",
+    "Result",
+    "Bandit",
+    "Decision",
+    "Told",
+    "NoMoreItems",
+    "SnapshotError",
+    "spec_from_json",
+]

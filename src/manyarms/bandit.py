@@ -1,0 +1,414 @@
+"""Bandit: a policy that is asked and told, live.
+
+It calls the same kernels as the simulation, as plain Python: nothing is compiled, and the
+decisions are those of the simulation to the bit.
+
+How late and odd answers are taken:
+
+- A tell may come late and in any order: the weight of a reward belongs to its decision.
+- A second tell for the same decision changes nothing.
+- A tell for a decision whose block has been closed meanwhile is counted and ignored.
+- A tell for a decision that was never made is an error, and so is a reward that is not a
+  number in range. Neither changes anything.
+"""
+
+import dataclasses
+import enum
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Self, overload
+
+import numpy as np
+
+from .contract import Choice, ask, begin, counts, tell
+from .policies.base import Policy
+from .snapshots import SnapshotError, enlarged, state_from_json, state_to_json
+from .specs import checked_seed, count, number, spec_from_json
+from .streams import POLICY_STREAM, replication_key, stream_key
+from .version import __version__
+
+FORMAT = "manyarms.bandit"
+VERSION = 1
+
+FIRST_ROUNDS = 1024
+"""A new bandit has room for this many rounds; the room doubles when it is used up."""
+
+
+class Told(enum.StrEnum):
+    """What became of a tell."""
+
+    COUNTED = "counted"
+    REPEATED = "repeated"  # this decision had its reward already
+    IGNORED = "ignored"  # its block is closed
+
+
+class NoMoreItems(LookupError):
+    """A fresh arm is needed, but the items are used up."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """An answer to ``ask``, awaiting its reward."""
+
+    id: int
+    arm: int
+    is_new: bool  # whether this arm was never asked for before
+    probability: float  # with which the arm was chosen
+    item: Any = None  # what the arm stands for, if items were given
+
+
+class Bandit:
+    """A live policy.
+
+    Parameters
+    ----------
+    policy
+        Which arm next?
+    seed
+        A whole number from 0 to 2^64 - 1; a random one if left out.
+    items
+        What the arms stand for: anything iterable, however long. Fresh arms take its items in
+        order as they are first asked for.
+    reward_range
+        The least and the greatest possible reward, if not 0 and 1.
+    replication
+        Which replication of a simulation with the same seed this repeats.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> bandit = ma.Bandit(ma.Elimination(beta=1.0), seed=7, items=["red", "green", "blue"])
+    >>> decision = bandit.ask()
+    >>> decision.item, decision.is_new
+    ('red', True)
+    >>> bandit.tell(decision, reward=1.0)
+    <Told.COUNTED: 'counted'>
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        seed: int | None = None,
+        *,
+        items: Iterable[Any] | None = None,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        replication: int = 0,
+    ) -> None:
+        if not isinstance(policy, Policy):
+            raise TypeError(f"Bandit: policy must be a policy such as ma.Elimination(beta=1.0), not {policy!r}")
+        if policy.sees_means:
+            raise TypeError(
+                f"Bandit: {type(policy).__name__} is shown the true means, which only a simulation can do; "
+                "choose another policy"
+            )
+        if seed is None:
+            seed = int.from_bytes(os.urandom(8), "little")
+        self.policy = policy
+        self.seed = checked_seed(seed)
+        self.replication = count("Bandit", "replication", replication, least=0)
+        self.reward_range = checked_reward_range(reward_range)
+        self.asked = 0  # decisions made
+        self.told = 0  # rewards counted or ignored
+        self._items: Iterator[Any] | None = None if items is None else iter(items)
+        self._drawn: list[Any] = []  # items taken so far, by position
+        self._positions: dict[int, int] = {}  # arm -> position of its item, for arms asked for and kept
+        self._fresh = 0  # arms asked for so far
+        self._open: dict[int, Choice] = {}  # decisions without a reward
+        self._waiting: dict[int, int] = {}  # block -> its open decisions
+        self._rounds = FIRST_ROUNDS
+        key = stream_key(replication_key(self.seed, self.replication), POLICY_STREAM, policy.digest())
+        self._state = begin(policy.start(self._rounds), np.uint64(key))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Bandit {self.policy.label()}: {self.asked:,} asked, {self.told:,} told, "
+            f"{len(self._open):,} open, seed {self.seed}>"
+        )
+
+    @overload
+    def ask(self) -> Decision: ...
+
+    @overload
+    def ask(self, n: int) -> list[Decision]: ...
+
+    def ask(self, n: int | None = None) -> Decision | list[Decision]:
+        """Which arm next?
+
+        Parameters
+        ----------
+        n
+            How many decisions at once; a list of that many is returned. A policy that chooses
+            at random draws each of them anew; one that does not (UCB, say) goes on through the
+            arms it has not tried yet and then repeats its best.
+        """
+        if n is None:
+            return self._decide()
+        decisions: list[Decision] = []
+        for _ in range(count("Bandit.ask", "n", n)):
+            try:
+                decisions.append(self._decide())
+            except NoMoreItems as error:
+                if not decisions:
+                    raise
+                # What was decided stands; the caller learns how far it got.
+                error.args = (f"{error.args[0]} ({len(decisions)} of {n} decisions were made before)",)
+                error.decisions = decisions  # type: ignore[attr-defined]
+                raise
+        return decisions
+
+    def _decide(self) -> Decision:
+        block = counts(self._state).blocks
+        choice = ask(self._state, self.asked + 1, self._waiting.get(block, 0))
+        choice = Choice(
+            slot=int(choice.slot),
+            arm=int(choice.arm),
+            probability=float(choice.probability),
+            block=int(choice.block),
+            round=int(choice.round),
+        )
+        is_new = choice.arm not in self._positions
+        if is_new:
+            self._bind(choice.arm)
+        item = self._drawn[self._positions[choice.arm]] if self._items is not None else None
+        self.asked += 1
+        self._open[self.asked] = choice
+        self._waiting[choice.block] = self._waiting.get(choice.block, 0) + 1
+        return Decision(id=self.asked, arm=choice.arm, is_new=is_new, probability=choice.probability, item=item)
+
+    def _bind(self, arm: int) -> None:
+        """Remember that this arm was asked for, with the next item if there are any."""
+        if self._items is not None and self._fresh == len(self._drawn):
+            try:
+                self._drawn.append(next(self._items))
+            except StopIteration:
+                raise NoMoreItems(
+                    f"a fresh arm is needed, but all {len(self._drawn):,} items are used up; add items with "
+                    "add_items, or choose a policy that draws fewer arms. Nothing is lost: ask again then"
+                ) from None
+        if len(self._positions) >= 1000 and len(self._positions) >= 2 * self._kept_when_pruned():
+            self._prune()
+        self._positions[arm] = self._fresh
+        self._fresh += 1
+
+    def _kept_when_pruned(self) -> int:
+        return len(self.policy.kept_arms(self._state)) + len(self._open)
+
+    def _prune(self) -> None:
+        """Forget arms that the policy has let go, so that memory follows the arms kept."""
+        kept = {int(arm) for arm in self.policy.kept_arms(self._state)}
+        kept.update(choice.arm for choice in self._open.values())
+        self._positions = {arm: place for arm, place in self._positions.items() if arm in kept}
+
+    def add_items(self, items: Iterable[Any]) -> None:
+        """More items, for when the first ones are used up."""
+        more = iter(items)
+        self._items = more if self._items is None else _chained(self._items, more)
+
+    def tell(self, decision: Decision | int, reward: float) -> Told:
+        """What came of a decision.
+
+        Parameters
+        ----------
+        decision
+            The decision, or its id.
+        reward
+            A number within ``reward_range``.
+        """
+        identity = decision.id if isinstance(decision, Decision) else decision
+        if isinstance(identity, bool) or not isinstance(identity, (int, np.integer)):
+            raise TypeError(f"Bandit.tell: give a decision or its id, not {decision!r}")
+        if not 1 <= identity <= self.asked:
+            raise KeyError(f"Bandit.tell: no decision has the id {identity}; ids run from 1 to {self.asked} so far")
+        scaled = self._scaled(reward)
+        choice = self._open.pop(int(identity), None)
+        if choice is None:
+            return Told.REPEATED
+        self._waiting[choice.block] -= 1
+        if self._waiting[choice.block] == 0:
+            del self._waiting[choice.block]
+        if self.told >= self._rounds - 1:
+            self._rounds *= 2
+            self._state = enlarged(self._state, self.policy.start(self._rounds))
+        ignored = counts(self._state).ignored
+        self._state = tell(self._state, choice, scaled)
+        self.told += 1
+        return Told.IGNORED if counts(self._state).ignored > ignored else Told.COUNTED
+
+    def _scaled(self, reward: object) -> float:
+        low, high = self.reward_range
+        try:
+            value = number("Bandit.tell", "reward", reward)
+        except ValueError:
+            raise ValueError(f"reward {reward!r} is not a finite number; nothing was changed") from None
+        if not low <= value <= high:
+            raise ValueError(
+                f"reward {reward!r} is outside [{low:g}, {high:g}]; rescale it or pass reward_range to Bandit. "
+                "Nothing was changed"
+            )
+        # Rewards in [0, 1] pass untouched, so that live and simulated runs agree to the bit.
+        return value if (low, high) == (0.0, 1.0) else (value - low) / (high - low)
+
+    @property
+    def open_decisions(self) -> list[int]:
+        """The ids of decisions without a reward."""
+        return list(self._open)
+
+    @property
+    def ignored(self) -> int:
+        """Rewards that came after their block was closed."""
+        return int(counts(self._state).ignored)
+
+    def explain(self) -> dict[str, Any]:
+        """Where the policy stands, and why it last restarted, in numbers.
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> bandit = ma.Bandit(ma.Elimination(beta=1.0, threshold=0.5, horizon=100), seed=1)
+        >>> while bandit.explain()["restarts"] == 0:
+        ...     _ = bandit.tell(bandit.ask(), reward=0.0)
+        >>> why = bandit.explain()["last_restart"]
+        >>> why["statistic"] >= why["threshold"]
+        True
+        """
+        tally = counts(self._state)
+        return {
+            "policy": self.policy.label(),
+            "asked": self.asked,
+            "told": self.told,
+            "open": len(self._open),
+            "restarts": int(tally.restarts),
+            "blocks": int(tally.blocks),
+            "arms_drawn": int(tally.arms),
+            "ignored": int(tally.ignored),
+        } | self.policy.explain(self._state)
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole bandit as plain JSON values, without its items."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "package": __version__,
+            "policy": self.policy.to_json(),
+            "seed": f"{self.seed:#x}",
+            "replication": self.replication,
+            "reward_range": list(self.reward_range),
+            "asked": self.asked,
+            "told": self.told,
+            "rounds": self._rounds,
+            "fresh": self._fresh,
+            "has_items": self._items is not None,
+            "positions": [[arm, place] for arm, place in self._positions.items()],
+            "open": [[identity, *choice] for identity, choice in self._open.items()],
+            "state": state_to_json(self._state),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a snapshot, all of it or nothing.
+
+        Items are not in it: give the same ones to ``load``.
+        """
+        target = Path(path)
+        text = json.dumps(self.to_json(), allow_nan=False)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], items: Iterable[Any] | None = None) -> Self:
+        """The bandit that was saved; it goes on as if it had never stopped.
+
+        Parameters
+        ----------
+        path
+            Where it was saved.
+        items
+            The same items in the same order, from the first, if the bandit has items.
+        """
+        try:
+            values = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise SnapshotError(f"{path} is not a snapshot: {error}") from None
+        return cls.from_json(values, items)
+
+    @classmethod
+    def from_json(cls, values: Any, items: Iterable[Any] | None = None) -> Self:
+        """The bandit that ``to_json`` described."""
+        if not isinstance(values, dict) or values.get("format") != FORMAT:
+            raise SnapshotError(f"not a bandit's snapshot: its format is not {FORMAT!r}")
+        if values.get("version") != VERSION:
+            raise SnapshotError(
+                f"the snapshot has version {values.get('version')!r}, this package reads version {VERSION}; "
+                f"it was written by manyarms {values.get('package')}"
+            )
+        try:
+            bandit = cls(
+                spec_from_json(values["policy"]),
+                int(values["seed"], 16),
+                reward_range=tuple(values["reward_range"]),
+                replication=values["replication"],
+            )
+            bandit.asked = count("snapshot", "asked", values["asked"], least=0)
+            bandit.told = count("snapshot", "told", values["told"], least=0)
+            bandit._rounds = count("snapshot", "rounds", values["rounds"])
+            bandit._fresh = count("snapshot", "fresh", values["fresh"], least=0)
+            bandit._positions = {int(arm): int(place) for arm, place in values["positions"]}
+            for identity, slot, arm, probability, block, round in values["open"]:
+                choice = Choice(slot=slot, arm=arm, probability=probability, block=block, round=round)
+                bandit._open[identity] = choice
+                bandit._waiting[block] = bandit._waiting.get(block, 0) + 1
+            bandit._state = state_from_json(values["state"], bandit.policy.start(bandit._rounds))
+            has_items = values["has_items"]
+        except KeyError as error:
+            raise SnapshotError(f"the snapshot lacks {error.args[0]!r}") from None
+        except (TypeError, ValueError) as error:
+            if isinstance(error, SnapshotError):
+                raise
+            raise SnapshotError(f"the snapshot cannot be read: {error}") from None
+        bandit._rebind(has_items, items)
+        return bandit
+
+    def _rebind(self, has_items: bool, items: Iterable[Any] | None) -> None:
+        """Take the items again that were taken before."""
+        if items is None:
+            if has_items:
+                raise ValueError("this bandit has items; give the same ones to load, from the first")
+            return
+        if not has_items:
+            raise ValueError("this bandit was saved without items; load it without items")
+        self._items = iter(items)
+        for _ in range(self._fresh):
+            try:
+                self._drawn.append(next(self._items))
+            except StopIteration:
+                raise ValueError(
+                    f"only {len(self._drawn):,} items were given, but {self._fresh:,} had been used when the "
+                    "bandit was saved; give the same items, from the first"
+                ) from None
+
+
+def _chained(first: Iterator[Any], second: Iterator[Any]) -> Iterator[Any]:
+    yield from first
+    yield from second
+
+
+def checked_reward_range(reward_range: object) -> tuple[float, float]:
+    """The least and the greatest reward."""
+    try:
+        low, high = (number("Bandit", "reward_range", end) for end in reward_range)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise ValueError(f"Bandit: reward_range must be two finite numbers, not {reward_range!r}") from None
+    if not low < high or not math.isfinite(high - low):
+        raise ValueError(f"Bandit: reward_range must go from a lower to a higher number, not {reward_range!r}")
+    return low, high

@@ -1,0 +1,259 @@
+"""Asymptotically optimal UCB: the confidence grows with the round, for all arms at once.
+
+Source: Lattimore & Szepesvári, "Bandit Algorithms", Chapter 8: index
+mean + sigma · sqrt(2 log f(t) / plays) with f(t) = 1 + t log(t)^2 and natural logarithms.
+
+Symbols: f -> log_confidence (its logarithm); sqrt(2 log f(t)) · sigma -> level.
+
+Every index moves in every round, but all of them along straight lines in the common level:
+mean + level / sqrt(plays). A kinetic tournament exploits that. Each node of the tree keeps
+its winner and the level at which it, or a node below it, could have another one; as the level
+rises, only nodes past that level are played again. Decisions are those of the dense argmax to
+the last bit: where two lines come within ``DOUBT`` of each other, the plain formula decides,
+in every round until they have separated.
+"""
+
+import dataclasses
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import kernel
+from ..contract import Choice, register
+from ..specs import positive
+from ..streams import negative_mask, u64
+from .base import Base, next_untried
+from .tournament import tournament_nodes
+
+# Indices are below 100, so the line and the plain formula agree to within 1e-13.
+DOUBT = 1e-12
+LEAST_CLOSING = 1e-300  # divides into something beyond every level
+UNTRIED = 1e9  # stands for the infinite index of an arm that has not been played
+NO_ARM = -1e9  # at leaves beyond the last arm
+
+
+class AsymptoticUCBState(NamedTuple):
+    """A run over one subsample."""
+
+    sigma: float
+    arms: int
+    tried: int  # how many arms have been played
+    told: int  # rewards so far
+    leaves: int
+    sums: NDArray[np.float64]  # slot -> rewards
+    plays: NDArray[np.int64]  # slot -> plays
+    means: NDArray[np.float64]  # slot -> mean reward
+    slopes: NDArray[np.float64]  # slot -> 1 / sqrt(plays)
+    winners: NDArray[np.uint32]  # node -> the slot that wins it
+    expiries: NDArray[np.float64]  # node -> the level up to which all winners at and below it stand
+
+
+@dataclasses.dataclass(frozen=True)
+class AsymptoticUCB(Base):
+    """Mean plus sigma · sqrt(2 log(1 + t log(t)^2) / plays), t the round in the subsample.
+
+    Parameters
+    ----------
+    sigma
+        The scale of the noise: 1 in Bayati et al. for unit Gaussian noise, 1/2 for rewards in [0, 1].
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.AsymptoticUCB(sigma=0.5)
+    AsymptoticUCB(sigma=0.5)
+    """
+
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", positive("AsymptoticUCB", "sigma", self.sigma))
+
+    def start(self, slots: int) -> AsymptoticUCBState:
+        """A state with arrays for ``slots`` arms."""
+        nodes = tournament_nodes(max(slots, 2))  # a root needs two children to hold its game
+        return AsymptoticUCBState(
+            sigma=self.sigma,
+            arms=0,
+            tried=0,
+            told=0,
+            leaves=1,
+            sums=np.zeros(nodes // 2, dtype=np.float64),
+            plays=np.zeros(nodes // 2, dtype=np.int64),
+            means=np.zeros(nodes // 2, dtype=np.float64),
+            slopes=np.zeros(nodes // 2, dtype=np.float64),
+            winners=np.zeros(nodes, dtype=np.uint32),
+            expiries=np.zeros(nodes, dtype=np.float64),
+        )
+
+
+@kernel
+def log_confidence(round: int) -> float:
+    """Log f(t), f(t) = 1 + t log(t)^2."""
+    log_round = math.log(round)
+    return math.log(1.0 + round * log_round * log_round)
+
+
+@kernel
+def plain_index(base: AsymptoticUCBState, slot: int, confidence: float) -> float:
+    """The index as the book writes it."""
+    mean = base.means[slot]
+    plays = base.plays[slot]
+    if plays == 0:
+        return float(mean)
+    return float(mean + base.sigma * math.sqrt(2.0 * confidence / plays))
+
+
+@kernel
+def safe_level(apart: float, closing: float, level: float) -> float:
+    """The level up to which a line stays more than DOUBT above another.
+
+    ``apart``: by how much its mean is higher; ``closing``: by how much the other is steeper. If
+    the other is not, the quotient is as good as infinite. (Written without a branch.)
+    """
+    return max(abs(apart - DOUBT) / max(closing, LEAST_CLOSING), level)
+
+
+@kernel
+def climb(base: AsymptoticUCBState, start: int, level: float) -> bool:
+    """From a settled node up to the root, play every game on the way; True if one was in doubt.
+
+    Without a branch that depends on the data: a mispredicted one costs more than a whole game.
+    """
+    node = u64(start)
+    slot = u64(base.winners[node])
+    value = base.means[slot] + level * base.slopes[slot]
+    expiry = base.expiries[node]
+    doubt = False
+    while node > 1:
+        sibling = node ^ u64(1)
+        rival = u64(base.winners[sibling])
+        rival_value = base.means[rival] + level * base.slopes[rival]
+        lead = value - rival_value
+        # Ties go to the lower slot.
+        loses = negative_mask(lead) | u64(u64(0) - u64((lead == 0.0) & (rival < slot)))
+        both = slot ^ rival
+        slot = slot ^ (both & loses)
+        value = max(value, rival_value)
+        loser = both ^ slot
+        apart = base.means[slot] - base.means[loser]
+        closing = base.slopes[loser] - base.slopes[slot]
+        # Equal plays and equal rewards are a tie for ever, and no reason for doubt.
+        doubt |= (abs(lead) <= DOUBT) & ((apart != 0.0) | (closing != 0.0))
+        expiry = min(min(expiry, base.expiries[sibling]), safe_level(apart, closing, level))
+        node = node >> u64(1)
+        base.winners[node] = slot
+        base.expiries[node] = expiry
+    return doubt
+
+
+@kernel
+def climb_plainly(base: AsymptoticUCBState, start: int, level: float, confidence: float) -> None:
+    """As ``climb``, deciding each game by the plain formula."""
+    node = u64(start)
+    while node > 1:
+        sibling = node ^ u64(1)
+        left = base.winners[min(node, sibling)]
+        right = base.winners[max(node, sibling)]
+        index = plain_index(base, left, confidence)
+        other = plain_index(base, right, confidence)
+        ahead, behind = (left, right) if index >= other else (right, left)
+        apart = base.means[ahead] - base.means[behind]
+        closing = base.slopes[behind] - base.slopes[ahead]
+        safe = safe_level(apart, closing, level)
+        if abs(index - other) <= 2.0 * DOUBT and (apart != 0.0 or closing != 0.0):
+            safe = level  # too close to call: look again next round
+        expiry = min(min(base.expiries[node], base.expiries[sibling]), safe)
+        node = node >> u64(1)
+        base.winners[node] = ahead
+        base.expiries[node] = expiry
+
+
+@kernel
+def settle(base: AsymptoticUCBState, start: int, level: float, confidence: float) -> None:
+    """Climb; where a game was in doubt, once more with care."""
+    if climb(base, start, level):
+        climb_plainly(base, start, level, confidence)
+
+
+@kernel
+def repair(base: AsymptoticUCBState, level: float, confidence: float) -> None:
+    """Play every game again whose outcome may have changed by this level."""
+    while base.expiries[1] < level:
+        # Down to the lowest game that has expired: its children have not.
+        left = 2
+        while base.expiries[left] < level or base.expiries[left + 1] < level:
+            left = 2 * left if base.expiries[left] < level else 2 * left + 2
+        settle(base, left, level, confidence)
+
+
+def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: float) -> AsymptoticUCBState:
+    """No arm has been played: every index is infinite and the lowest slot wins."""
+    leaves = 2
+    while leaves < arms:
+        leaves *= 2
+    for slot in range(leaves):
+        base.sums[slot] = 0.0
+        base.plays[slot] = 0
+        base.means[slot] = UNTRIED if slot < arms else NO_ARM
+        base.slopes[slot] = 0.0
+        base.winners[leaves + slot] = slot
+        base.expiries[leaves + slot] = math.inf
+    for node in range(leaves - 1, 0, -1):
+        base.winners[node] = base.winners[2 * node]
+        base.expiries[node] = math.inf
+    return AsymptoticUCBState(
+        sigma=base.sigma,
+        arms=arms,
+        tried=0,
+        told=0,
+        leaves=leaves,
+        sums=base.sums,
+        plays=base.plays,
+        means=base.means,
+        slopes=base.slopes,
+        winners=base.winners,
+        expiries=base.expiries,
+    )
+
+
+def pick(base: AsymptoticUCBState, key: int, round: int, waiting: int) -> tuple[int, float]:
+    """The argmax of the index; untried arms have an infinite one."""
+    slot = next_untried(base.plays, base.arms, base.tried, waiting)
+    if slot < 0:
+        slot = int(base.winners[1])
+    return slot, 1.0
+
+
+def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> AsymptoticUCBState:
+    """Move the played arm's line, raise the level to that of the coming round, settle the tree."""
+    slot = choice.slot
+    total = base.sums[slot] + reward
+    plays = base.plays[slot] + 1
+    base.sums[slot] = total
+    base.plays[slot] = plays
+    told = base.told + 1
+    confidence = log_confidence(told + 1)
+    level = base.sigma * math.sqrt(2.0 * confidence)
+    base.means[slot] = total / plays
+    base.slopes[slot] = 1.0 / math.sqrt(plays)
+    settle(base, base.leaves + slot, level, confidence)
+    repair(base, level, confidence)
+    return AsymptoticUCBState(
+        sigma=base.sigma,
+        arms=base.arms,
+        tried=base.tried + (1 if plays == 1 else 0),
+        told=told,
+        leaves=base.leaves,
+        sums=base.sums,
+        plays=base.plays,
+        means=base.means,
+        slopes=base.slopes,
+        winners=base.winners,
+        expiries=base.expiries,
+    )
+
+
+register(AsymptoticUCBState, renew=renew, pick=pick, learn=learn)

@@ -1,0 +1,34 @@
+"""What all bases share."""
+
+import abc
+from typing import Any, ClassVar
+
+from ..compiled import kernel
+from ..specs import Spec
+
+
+class Base(Spec, abc.ABC):
+    """Abstract: a finite-armed policy that another policy runs on a subsample of arms.
+
+    A base speaks of slots 0 … arms - 1. Whoever runs it decides which arms they are, and
+    calls ``renew`` for each new subsample.
+    """
+
+    kind: ClassVar[str] = "base"
+
+    @abc.abstractmethod
+    def start(self, slots: int) -> Any:
+        """A state with arrays for ``slots`` arms. ``renew`` it before the first pick."""
+
+
+@kernel
+def next_untried(plays: Any, arms: int, tried: int, waiting: int) -> int:
+    """The slot whose turn it is in the first sweep, or -1 when the sweep is over.
+
+    With answers outstanding the sweep goes on: ``tried`` slots have been answered for and
+    ``waiting`` more are under way, so the next one in order has not been asked for yet.
+    """
+    slot = tried + waiting
+    if slot < arms and plays[slot] == 0:
+        return slot
+    return -1

@@ -1,0 +1,129 @@
+"""Successive elimination: play the active arms in turn, drop those that are surely worse.
+
+Source: Even-Dar, Mannor & Mansour, "Action Elimination and Stopping Conditions for the
+Multi-Armed Bandit and Reinforcement Learning Problems" (JMLR 2006), with the radius of a
+fixed horizon: by Hoeffding's inequality and a union over arms and rounds, all means lie
+within sqrt(log(2 K T^2) / (2 n)) of their estimates with probability at least 1 - 1/T.
+Suk & Kim name it as a second base for their Algorithm 1.
+
+Symbols: A -> the first ``active`` entries of ``order``; K -> arms; T -> horizon;
+radius -> confidence_radius. A phase plays each active arm once; after it, an arm is dropped
+when the best mean exceeds its own by two radii or more.
+"""
+
+import dataclasses
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import kernel
+from ..contract import Choice, register
+from .base import Base
+
+
+class SuccessiveEliminationState(NamedTuple):
+    """A run over one subsample."""
+
+    log_term: float  # log(2 K T^2)
+    active: int
+    told: int  # rewards in this phase
+    order: NDArray[np.uint32]  # the active slots, in the order they are played
+    sums: NDArray[np.float64]  # slot -> rewards
+    plays: NDArray[np.int64]  # slot -> plays
+
+
+@dataclasses.dataclass(frozen=True)
+class SuccessiveElimination(Base):
+    """Play active arms in turn; drop those two confidence radii below the best.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.Blackbox(base=ma.SuccessiveElimination(), beta=1.0).base
+    SuccessiveElimination()
+    """
+
+    def start(self, slots: int) -> SuccessiveEliminationState:
+        """A state with arrays for ``slots`` arms."""
+        return SuccessiveEliminationState(
+            log_term=0.0,
+            active=0,
+            told=0,
+            order=np.zeros(slots, dtype=np.uint32),
+            sums=np.zeros(slots, dtype=np.float64),
+            plays=np.zeros(slots, dtype=np.int64),
+        )
+
+
+@kernel
+def confidence_radius(log_term: float, plays: int) -> float:
+    """Hoeffding's radius after this many plays."""
+    return math.sqrt(log_term / (2.0 * plays))
+
+
+def renew(
+    base: SuccessiveEliminationState, arms: int, horizon: float, log_horizon: float
+) -> SuccessiveEliminationState:
+    """All arms are active, none has been played."""
+    for slot in range(arms):
+        base.order[slot] = slot
+        base.sums[slot] = 0.0
+        base.plays[slot] = 0
+    return SuccessiveEliminationState(
+        log_term=math.log(2.0 * arms * horizon * horizon),
+        active=arms,
+        told=0,
+        order=base.order,
+        sums=base.sums,
+        plays=base.plays,
+    )
+
+
+def pick(base: SuccessiveEliminationState, key: int, round: int, waiting: int) -> tuple[int, float]:
+    """The active arm whose turn it is."""
+    return int(base.order[(base.told + waiting) % base.active]), 1.0
+
+
+def learn(base: SuccessiveEliminationState, choice: Choice, reward: float) -> SuccessiveEliminationState:
+    """Count the reward; at the end of a phase, drop the arms that are surely worse than the best."""
+    base.sums[choice.slot] += reward
+    base.plays[choice.slot] += 1
+    told = base.told + 1
+    active = base.active
+    if told >= active:
+        told = 0
+        active = drop_the_worse(base)
+    return SuccessiveEliminationState(
+        log_term=base.log_term,
+        active=active,
+        told=told,
+        order=base.order,
+        sums=base.sums,
+        plays=base.plays,
+    )
+
+
+@kernel
+def drop_the_worse(base: SuccessiveEliminationState) -> int:
+    """Keep, in order, the active arms within two radii of the best; return how many.
+
+    An arm whose reward is still under way at the end of its first phase stays.
+    """
+    best = -math.inf
+    for place in range(base.active):
+        slot = base.order[place]
+        if base.plays[slot] > 0:
+            best = max(best, base.sums[slot] / base.plays[slot])
+    kept = 0
+    for place in range(base.active):
+        slot = base.order[place]
+        plays = base.plays[slot]
+        if plays == 0 or best - base.sums[slot] / plays < 2.0 * confidence_radius(base.log_term, plays):
+            base.order[kept] = slot
+            kept += 1
+    return kept
+
+
+register(SuccessiveEliminationState, renew=renew, pick=pick, learn=learn)

@@ -1,0 +1,168 @@
+"""The compiler, kept in one place.
+
+No other file of the package imports numba. This one offers
+
+- ``kernel``: a small function over numbers, arrays and states. It stays an ordinary
+  Python function; compiled code that calls it gets it inlined.
+- ``dispatcher``: the same for a verb whose body is chosen by the type of its first argument.
+- ``loop``: a function that is compiled as a whole and releases the GIL.
+
+So live code runs the kernels as plain Python and never waits for a compiler, and a loop
+compiles exactly the same source. With ``NUMBA_DISABLE_JIT=1`` loops are plain Python too.
+
+Numba's on-disk cache looks only at the file of the cached function: after an edit in
+another file it would go on with the old kernel. The cache folder is therefore named by a
+digest of all sources of the package.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba as _numba
+from numba.extending import overload
+
+numba: Any = _numba  # its type stubs know neither config nor _nrt
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+IS_COMPILING = not numba.config.DISABLE_JIT
+"""False when the compiler is switched off by ``NUMBA_DISABLE_JIT=1``."""
+
+CACHES_KEPT = 4
+"""How many compile caches of other versions of the sources stay on disk."""
+
+# Kernels are inlined by force: a state is a tuple of arrays, and passing it through a real
+# call would count references up and down in every round. "generic" makes the same kernel
+# available to every target numba compiles for.
+_INLINED: dict[str, Any] = {
+    "jit_options": {"forceinline": True, "_nrt": False, "error_model": "numpy"},
+    "strict": False,
+    "target": "generic",
+}
+
+
+def source_digest() -> str:
+    """Sixteen hex digits that change whenever a source file of the package changes."""
+    root = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(b"\0")
+        digest.update(path.read_bytes())
+        digest.update(b"\0")
+    return digest.hexdigest()[:16]
+
+
+def cache_root() -> Path:
+    """The folder that holds one compile cache for each version of the sources."""
+    chosen = os.environ.get("MANYARMS_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return Path(chosen) / "manyarms"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "manyarms"
+
+
+def _open_cache() -> Path:
+    """Make this version's cache folder and drop the oldest ones of other versions."""
+    for root in (cache_root(), Path(tempfile.gettempdir()) / f"manyarms-{os.getuid()}"):
+        folder = root / source_digest()
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            os.utime(folder)
+            if os.access(folder, os.W_OK):
+                others = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+                for stale in others[1 + CACHES_KEPT :]:
+                    shutil.rmtree(stale, ignore_errors=True)
+                return folder
+    raise OSError(
+        f"no folder for compiled code can be written: tried {cache_root()} and "
+        f"{tempfile.gettempdir()}; set MANYARMS_CACHE_DIR to a writable folder"
+    )
+
+
+CACHE_FOLDER = _open_cache()
+
+
+@contextlib.contextmanager
+def _our_cache_folder() -> Iterator[None]:
+    """Point numba at our cache while one of our functions is decorated, and nobody else's."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE_FOLDER)
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def kernel(function: F) -> F:
+    """Let compiled code call ``function``; in Python it remains the plain function."""
+
+    @overload(function, **_INLINED)
+    def _compiled(*_args: Any, **_kwargs: Any) -> F:
+        return function
+
+    return function
+
+
+def dispatcher(verb: F, body_for: Callable[[type], Callable[..., Any] | None]) -> None:
+    """Let compiled code call ``verb`` with the body that its first argument's type asks for."""
+
+    @overload(verb, **_INLINED)
+    def _compiled(state: Any, *_args: Any) -> Callable[..., Any] | None:
+        state_type = getattr(state, "instance_class", None)
+        return None if state_type is None else body_for(state_type)
+
+
+def intrinsic_cast(function: F, compiled_body: Callable[..., Any]) -> F:
+    """A kernel whose compiled body differs from its Python body: casts between number types."""
+
+    @overload(function, **_INLINED)
+    def _compiled(*_args: Any) -> Callable[..., Any]:
+        return compiled_body
+
+    return function
+
+
+class Loop:
+    """A compiled function, in two copies: one cached on disk, one not.
+
+    The cached copy serves the package's own states. States of a user's module take the
+    other: the cache would not notice an edit of that module.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        with _our_cache_folder():
+            self.cached = numba.njit(cache=IS_COMPILING, nogil=True, _nrt=False, error_model="numpy")(function)
+        self.uncached = numba.njit(nogil=True, _nrt=False, error_model="numpy")(function)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the copy that fits the arguments."""
+        ours = all(_is_ours(arg) for arg in args)
+        return (self.cached if ours else self.uncached)(*args)
+
+    def signatures(self) -> list[Any]:
+        """The argument types it has been compiled for in this process."""
+        if not IS_COMPILING:
+            return []
+        return [*self.cached.signatures, *self.uncached.signatures]
+
+
+def loop(function: Callable[..., Any]) -> Loop:
+    """Compile ``function`` as a whole, on its first call for each set of argument types."""
+    return Loop(function)
+
+
+def _is_ours(value: Any) -> bool:
+    """Whether a state and all states inside it are defined in this package."""
+    if not isinstance(value, tuple):
+        return True
+    module = type(value).__module__
+    if module != "builtins" and module.partition(".")[0] != __package__:
+        return False
+    return all(_is_ours(part) for part in value)

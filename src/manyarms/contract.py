@@ -1,0 +1,153 @@
+"""The verbs every policy, base and world speaks, found by the type of the state.
+
+A policy is three things: a *spec* (a frozen, JSON-able description), a *state* (a
+``NamedTuple`` of numbers and arrays) and *kernels* (small functions over the state). The
+verbs below look the kernel up by the state's type: in Python through a dictionary, in
+compiled code while compiling. One loop thus serves every pair of policy and world, and the
+live object calls the very same functions.
+
+Rules of the contract:
+
+- Numbers in a state are copied, arrays are shared. ``tell`` may write into the arrays and
+  returns the new state; the old one is dead afterwards.
+- ``ask`` changes nothing. Its randomness is addressed by the number of the ask.
+- The weight of a reward belongs to the choice, not to the state it meets: a ``Choice``
+  carries its probability and its block, and a reward for a closed block is counted and
+  otherwise ignored.
+- An arm keeps its slot while a policy keeps the arm, and a policy never comes back to an
+  arm it has let go.
+- Kernels allocate nothing: ``spec.start(rounds)`` allocates for that many rounds, ``begin``
+  fills in the first values.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .compiled import dispatcher
+
+
+class Choice(NamedTuple):
+    """What ``ask`` returns and ``tell`` takes back."""
+
+    slot: int  # where the policy keeps the arm
+    arm: int  # the arm's handle: 0, 1, 2, … in the order fresh arms are needed
+    probability: float  # with which this slot was chosen
+    block: int  # the block the choice belongs to, counted from 1
+    round: int  # the number of the ask, counted from 1
+
+
+class Counts(NamedTuple):
+    """What every policy counts of itself."""
+
+    restarts: int
+    blocks: int
+    arms: int  # fresh arms drawn so far
+    ignored: int  # rewards that came after their block was closed
+
+
+class Play(NamedTuple):
+    """One play, as the drift sees it."""
+
+    round: int
+    arm: int
+    plays: int  # how often this arm was played before
+    mean: float
+    reward: float
+    key: int  # of the drift stream
+
+
+class Verb:
+    """One generic function and its table of kernels."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.kernels: dict[type, Callable[..., Any]] = {}
+
+    def kernel_for(self, state_type: type) -> Callable[..., Any]:
+        """The kernel of this state type, or an error that says how to add one."""
+        found = self.kernels.get(state_type)
+        if found is None:
+            raise TypeError(
+                f"no kernel {self.name!r} for the state type {state_type.__name__!r}; "
+                f"register one with manyarms.contract.register({state_type.__name__}, {self.name}=…)"
+            )
+        return found
+
+
+VERBS: dict[str, Verb] = {}
+
+
+def _verb(name: str) -> Callable[..., Any]:
+    verb = VERBS[name] = Verb(name)
+    kernels = verb.kernels
+
+    def call(state: Any, *args: Any) -> Any:
+        try:
+            kernel = kernels[type(state)]
+        except KeyError:
+            kernel = verb.kernel_for(type(state))
+        return kernel(state, *args)
+
+    call.__name__ = call.__qualname__ = name
+    dispatcher(call, verb.kernel_for)
+    return call
+
+
+# begin(state, key) -> state. First values for a new replication, into the allocated arrays.
+begin = _verb("begin")
+
+# Policies.
+# ask(state, round, waiting) -> Choice. ``waiting``: open asks of this block (0 in simulation).
+ask = _verb("ask")
+# tell(state, choice, reward) -> state.
+tell = _verb("tell")
+# counts(state) -> Counts.
+counts = _verb("counts")
+# observe(state, world, choice) -> state. What an oracle sees; others return the state.
+observe = _verb("observe")
+
+# Bases: finite-armed policies over slots 0 … arms − 1.
+# renew(base, arms, horizon, log_horizon) -> base. Forget everything; a new finite problem.
+renew = _verb("renew")
+# pick(base, key, round, waiting) -> (slot, probability).
+pick = _verb("pick")
+# learn(base, choice, reward) -> base.
+learn = _verb("learn")
+
+# Worlds.
+# pull(world, slot, arm, round) -> (world, mean, next_mean, reward).
+pull = _verb("pull")
+# preview(world, arm) -> the first mean of an arm, whether or not it was ever played.
+preview = _verb("preview")
+# fresh_mean(reservoir, bits) -> mean.
+fresh_mean = _verb("fresh_mean")
+# moved(drift, play, reservoir) -> (drift, mean). The played arm's mean from now on.
+moved = _verb("moved")
+# reward_of(noise, mean, bits) -> reward.
+reward_of = _verb("reward_of")
+
+# record(log, round, choice, mean, next_mean, reward, restarts) -> None.
+record = _verb("record")
+
+
+def register(state_type: type, **kernels: Callable[..., Any]) -> None:
+    """Give a state type its kernels, by verb.
+
+    Examples
+    --------
+    A noise of one's own, compiled into the same loop as the package's:
+
+    >>> from typing import NamedTuple
+    >>> from manyarms.contract import register, reward_of
+    >>> class CoarseState(NamedTuple):
+    ...     levels: float
+    >>> def coarse_reward(noise, mean, bits):
+    ...     return int(mean * noise.levels) / noise.levels
+    >>> register(CoarseState, reward_of=coarse_reward)
+    >>> reward_of(CoarseState(levels=4.0), 0.6, 0)
+    0.5
+    """
+    for name, function in kernels.items():
+        if name not in VERBS:
+            raise ValueError(f"unknown verb {name!r}; the verbs are {', '.join(sorted(VERBS))}")
+        VERBS[name].kernels[state_type] = function

@@ -1,0 +1,23 @@
+"""Drifts: what a play does to the arm that was played. One file for each way."""
+
+from .adversary import Adversary
+from .base import Drift, register_drift
+from .crash import Crash
+from .jump_at import JumpAt
+from .phases import Phases
+from .random_walk import RandomWalk
+from .still import Still
+from .trend import Rising, Rotting
+
+__all__ = [
+    "Adversary",
+    "Crash",
+    "Drift",
+    "JumpAt",
+    "Phases",
+    "RandomWalk",
+    "Rising",
+    "Rotting",
+    "Still",
+    "register_drift",
+]

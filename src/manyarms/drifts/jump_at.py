@@ -1,0 +1,55 @@
+"""Arms that jump once, at a given play."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+from ..contract import Play
+from ..specs import count, number
+from .base import Drift, register_drift
+
+
+class JumpAtState(NamedTuple):
+    """When, and how far."""
+
+    play: int
+    size: float
+
+
+@dataclasses.dataclass(frozen=True)
+class JumpAt(Drift):
+    """Every arm's mean jumps once, right after a given play of it.
+
+    Parameters
+    ----------
+    play
+        After which play of an arm: 1 is its first.
+    size
+        How far; negative for a fall.
+
+    Examples
+    --------
+    An arm loses 0.3 at its 2,000th play:
+
+    >>> import manyarms as ma
+    >>> ma.JumpAt(play=2000, size=-0.3)
+    JumpAt(play=2000, size=-0.3)
+    """
+
+    play: int
+    size: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "play", count("JumpAt", "play", self.play))
+        object.__setattr__(self, "size", number("JumpAt", "size", self.size))
+
+    def start(self) -> JumpAtState:
+        """The state that the compiled loop carries."""
+        return JumpAtState(play=self.play, size=self.size)
+
+
+def moved(drift: JumpAtState, play: Play, reservoir: Any) -> tuple[JumpAtState, float]:
+    """The jump, if this was the play."""
+    return drift, play.mean + (drift.size if play.plays + 1 == drift.play else 0.0)
+
+
+register_drift(JumpAtState, moved)

@@ -1,0 +1,79 @@
+"""Different drifts in different spans of rounds."""
+
+import dataclasses
+import itertools
+from typing import Any, NamedTuple
+
+from ..contract import Play, begin, moved
+from ..specs import count
+from .base import Drift, register_drift
+
+
+class PhasesState(NamedTuple):
+    """One span and what comes after it; more spans are nested to the right."""
+
+    until: int  # the last round of the span
+    now: Any
+    later: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Phases(Drift):
+    """One drift after another.
+
+    Parameters
+    ----------
+    drifts
+        Two or more drifts, in order.
+    ends
+        The last round of each but the last, increasing.
+
+    Examples
+    --------
+    Calm, then rot, then calm again:
+
+    >>> import manyarms as ma
+    >>> ma.Phases([ma.Still(), ma.Rotting(0.01), ma.Still()], ends=[1000, 2000]).ends
+    (1000, 2000)
+    """
+
+    drifts: tuple[Drift, ...]
+    ends: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        drifts = tuple(self.drifts)
+        ends = tuple(count("Phases", "each of the ends", end) for end in self.ends)
+        if len(drifts) < 2 or not all(isinstance(drift, Drift) for drift in drifts):
+            raise ValueError(f"Phases: drifts must be two or more drifts, not {self.drifts!r}")
+        if len(ends) != len(drifts) - 1:
+            raise ValueError(
+                f"Phases: {len(drifts)} drifts need {len(drifts) - 1} ends (one for each but the last), not {len(ends)}"
+            )
+        if any(later <= earlier for earlier, later in itertools.pairwise(ends)):
+            raise ValueError(f"Phases: ends must increase, not {list(ends)}")
+        object.__setattr__(self, "drifts", drifts)
+        object.__setattr__(self, "ends", ends)
+
+    def start(self) -> Any:
+        """The state that the compiled loop carries."""
+        state = self.drifts[-1].start()
+        for drift, end in zip(self.drifts[-2::-1], self.ends[::-1], strict=True):
+            state = PhasesState(until=end, now=drift.start(), later=state)
+        return state
+
+
+def begin_phases(drift: PhasesState, key: int) -> PhasesState:
+    """Begin every phase's drift."""
+    return PhasesState(until=drift.until, now=begin(drift.now, key), later=begin(drift.later, key))
+
+
+def moved_in_phase(drift: PhasesState, play: Play, reservoir: Any) -> tuple[PhasesState, float]:
+    """Ask the drift whose span this round belongs to."""
+    if play.round <= drift.until:
+        now, mean = moved(drift.now, play, reservoir)
+        return PhasesState(until=drift.until, now=now, later=drift.later), mean
+    later, mean = moved(drift.later, play, reservoir)
+    return PhasesState(until=drift.until, now=drift.now, later=later), mean
+
+
+register_drift(PhasesState, moved_in_phase, begin_phases)

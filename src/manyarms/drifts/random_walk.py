@@ -1,0 +1,49 @@
+"""Arms that wander."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+from ..contract import Play
+from ..specs import positive
+from ..streams import bits_at, uniform
+from .base import Drift, register_drift
+
+
+class RandomWalkState(NamedTuple):
+    """The largest move."""
+
+    size: float
+
+
+@dataclasses.dataclass(frozen=True)
+class RandomWalk(Drift):
+    """After each play the mean moves by a number uniform on [-size, size], and stops at 0 and 1.
+
+    Parameters
+    ----------
+    size
+        The largest move of one play.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.RandomWalk(size=0.01)
+    RandomWalk(size=0.01)
+    """
+
+    size: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", positive("RandomWalk", "size", self.size))
+
+    def start(self) -> RandomWalkState:
+        """The state that the compiled loop carries."""
+        return RandomWalkState(size=self.size)
+
+
+def moved(drift: RandomWalkState, play: Play, reservoir: Any) -> tuple[RandomWalkState, float]:
+    """One move."""
+    return drift, play.mean + drift.size * (2.0 * uniform(bits_at(play.key, play.arm, play.plays)) - 1.0)
+
+
+register_drift(RandomWalkState, moved)

@@ -1,0 +1,160 @@
+"""Noises: how a reward is drawn from a mean.
+
+A noise turns the mean of the played arm and the random bits of that play into a reward
+whose expectation is the mean.
+"""
+
+import abc
+import dataclasses
+from typing import Any, ClassVar, NamedTuple
+
+from .contract import register
+from .specs import Spec, positive
+from .streams import beta_draw, uniform
+
+
+class Noise(Spec, abc.ABC):
+    """Abstract: how a reward is drawn from a mean."""
+
+    kind: ClassVar[str] = "noise"
+
+    @abc.abstractmethod
+    def start(self) -> Any:
+        """The state that the compiled loop carries."""
+
+
+class BernoulliState(NamedTuple):
+    """Nothing to carry; a state type needs a field to have values."""
+
+    unused: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Bernoulli(Noise):
+    """Reward 1 with probability equal to the mean, else 0.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.Bernoulli().to_json()
+    {'type': 'Bernoulli'}
+    """
+
+    def start(self) -> BernoulliState:
+        """The state that the compiled loop carries."""
+        return BernoulliState(unused=0.0)
+
+
+def bernoulli_reward(noise: BernoulliState, mean: float, bits: int) -> float:
+    """A coin with the mean's bias."""
+    return 1.0 if uniform(bits) < mean else 0.0
+
+
+register(BernoulliState, reward_of=bernoulli_reward)
+
+
+class GapUniformState(NamedTuple):
+    """Nothing to carry."""
+
+    unused: float
+
+
+@dataclasses.dataclass(frozen=True)
+class GapUniform(Noise):
+    """Loss uniform on [0, 2 gap], with gap = 1 - mean: the noise of the paper's figure.
+
+    It vanishes at the top, and rewards of arms with means below one half can be negative.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.GapUniform().to_json()
+    {'type': 'GapUniform'}
+    """
+
+    def start(self) -> GapUniformState:
+        """The state that the compiled loop carries."""
+        return GapUniformState(unused=0.0)
+
+
+def gap_uniform_reward(noise: GapUniformState, mean: float, bits: int) -> float:
+    """One minus a loss between 0 and twice the gap."""
+    return 1.0 - 2.0 * (1.0 - mean) * uniform(bits)
+
+
+register(GapUniformState, reward_of=gap_uniform_reward)
+
+
+class BetaNoiseState(NamedTuple):
+    """The concentration."""
+
+    concentration: float
+
+
+@dataclasses.dataclass(frozen=True)
+class BetaNoise(Noise):
+    """Rewards in (0, 1) with a Beta distribution around the mean.
+
+    Parameters
+    ----------
+    concentration
+        The sum of the two shape parameters: the variance is mean (1 - mean) / (1 + concentration).
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.BetaNoise(concentration=10.0)
+    BetaNoise(concentration=10.0)
+    """
+
+    concentration: float
+
+    def __post_init__(self) -> None:
+        value = positive("BetaNoise", "concentration", self.concentration)
+        object.__setattr__(self, "concentration", value)
+
+    def start(self) -> BetaNoiseState:
+        """The state that the compiled loop carries."""
+        return BetaNoiseState(concentration=self.concentration)
+
+
+def beta_noise_reward(noise: BetaNoiseState, mean: float, bits: int) -> float:
+    """A Beta number with this mean; at the ends of the range, the mean itself."""
+    a = mean * noise.concentration
+    b = (1.0 - mean) * noise.concentration
+    if a <= 0.0 or b <= 0.0:
+        return mean
+    return beta_draw(bits, a, b)
+
+
+register(BetaNoiseState, reward_of=beta_noise_reward)
+
+
+class ExactState(NamedTuple):
+    """Nothing to carry."""
+
+    unused: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Exact(Noise):
+    """No noise: the reward is the mean.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.Exact().to_json()
+    {'type': 'Exact'}
+    """
+
+    def start(self) -> ExactState:
+        """The state that the compiled loop carries."""
+        return ExactState(unused=0.0)
+
+
+def exact_reward(noise: ExactState, mean: float, bits: int) -> float:
+    """The mean."""
+    return mean
+
+
+register(ExactState, reward_of=exact_reward)

@@ -1,0 +1,165 @@
+"""What all policies share: the abstract spec, and the bookkeeping of blocks and episodes."""
+
+import abc
+import math
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import kernel
+from ..contract import Counts
+from ..specs import Spec, count, number
+
+DOUBLING = "doubling"
+"""For ``horizon``: unknown, and assumed to be the next power of two."""
+
+
+class Policy(Spec, abc.ABC):
+    """Abstract: which arm next?"""
+
+    kind: ClassVar[str] = "policy"
+    sees_means: ClassVar[bool] = False  # an oracle, for simulations only
+
+    @abc.abstractmethod
+    def start(self, rounds: int) -> Any:
+        """A state with arrays for ``rounds`` rounds. ``begin`` it before the first ask."""
+
+    @abc.abstractmethod
+    def slots(self, rounds: int) -> int:
+        """The most arms it keeps at a time within ``rounds`` rounds."""
+
+    def told(self, horizon: int) -> Self:
+        """The spec as it plays a simulation of this length: an unset horizon becomes known."""
+        if getattr(self, "horizon", 0) is None:
+            return self.replace(horizon=horizon)
+        return self
+
+    @abc.abstractmethod
+    def kept_arms(self, state: Any) -> NDArray[np.int64]:
+        """The arms the policy may still choose."""
+
+    def explain(self, state: Any) -> dict[str, Any]:
+        """Where the policy stands and why it last restarted, in numbers."""
+        return {}
+
+
+class Block(NamedTuple):
+    """A fixed set of arms, played for a fixed number of rounds."""
+
+    number: int  # 1, 2, 3, … over the whole run
+    rank: int  # the paper's m: 1, 2, 3, … within the episode
+    length: int
+    size: int  # how many arms
+    opened: int  # rounds played before it
+
+
+class Tally(NamedTuple):
+    """What a policy counts of itself."""
+
+    restarts: int
+    arms: int
+    ignored: int
+
+
+# The fields of a restart note: why the last restart happened.
+NOTE_FIELDS = ("round", "block_rank", "rounds_in_block", "arms", "statistic", "threshold")
+
+
+def empty_note() -> NDArray[np.float64]:
+    """No restart yet."""
+    return np.full(len(NOTE_FIELDS), np.nan)
+
+
+@kernel
+def write_note(note: Any, block: Block, rounds_in_block: int, statistic: float, threshold: float) -> None:
+    """Remember why a restart happened."""
+    note[0] = block.opened + rounds_in_block
+    note[1] = block.rank
+    note[2] = rounds_in_block
+    note[3] = block.size
+    note[4] = statistic
+    note[5] = threshold
+
+
+def read_note(note: NDArray[np.float64]) -> dict[str, float | int] | None:
+    """The last restart in words and numbers, or None."""
+    if math.isnan(note[0]):
+        return None
+    whole = {"round", "block_rank", "rounds_in_block", "arms"}
+    return {
+        name: int(value) if name in whole else float(value)
+        for name, value in zip(NOTE_FIELDS, note.tolist(), strict=True)
+    }
+
+
+def block_counts(block: Block, tally: Tally) -> Counts:
+    """The counts of a policy that plays in blocks."""
+    return Counts(restarts=tally.restarts, blocks=block.number, arms=tally.arms, ignored=tally.ignored)
+
+
+block_counts = kernel(block_counts)
+
+
+@kernel
+def rounded_up(value: float) -> int:
+    """The ceiling, forgiving the rounding error of powers: 2^(9 · 0.8 / 1.8) is 16, not 16 + 1e-15."""
+    return math.ceil(value * (1.0 - 1e-12))
+
+
+@kernel
+def logarithm(value: float, base: float) -> float:
+    """The logarithm to this base; exact for powers of two to base 2."""
+    if base == 2.0:
+        return math.log2(value)
+    return math.log(value) / math.log(base)
+
+
+@kernel
+def assumed_horizon(known: int, rounds: int) -> float:
+    """The horizon to reckon with: the known one, or (known = 0) the power of two that covers ``rounds``."""
+    if known > 0:
+        return float(max(known, 2))
+    covered = 2.0
+    while covered < rounds:
+        covered *= 2.0
+    return covered
+
+
+def last_block_rank(rounds: int) -> int:
+    """The greatest block rank m that can begin within ``rounds`` rounds: blocks 1 … m - 1 take 2^m - 2."""
+    return max(1, math.floor(math.log2(rounds + 1)))
+
+
+def checked_horizon(owner: str, horizon: object) -> int | str | None:
+    """A horizon as its spec keeps it."""
+    if horizon is None or horizon == DOUBLING:
+        return horizon
+    if isinstance(horizon, str):
+        raise ValueError(f"{owner}: horizon must be a whole number, None or {DOUBLING!r}, not {horizon!r}")
+    return count(owner, "horizon", horizon)
+
+
+def horizon_number(horizon: int | str | None) -> int:
+    """A horizon as its state keeps it: 0 for unknown."""
+    return horizon if isinstance(horizon, int) else 0
+
+
+def checked_log_base(owner: str, log_base: object) -> float:
+    """2, "e", or another base above 1, as a number."""
+    if log_base == "e":
+        return math.e
+    base = number(owner, "log_base", log_base)
+    if base <= 1.0:
+        raise ValueError(f"{owner}: log_base must be 2, 'e' or another number above 1, not {log_base!r}")
+    return base
+
+
+def from_preset(
+    owner: str, presets: dict[str, dict[str, Any]], preset: object, given: dict[str, Any]
+) -> dict[str, Any]:
+    """The settings of a preset, with those given (not None) put over them."""
+    if preset not in presets:
+        raise ValueError(f"{owner}: unknown preset {preset!r}; there are {', '.join(map(repr, presets))}")
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return presets[str(preset)] | chosen

@@ -1,0 +1,337 @@
+"""Blackbox: any finite-armed base, made to track infinitely many changing arms.
+
+Run the base on a subsample of arms for a block of rounds; blocks double, each with a new
+subsample and a new base. The losses of a block are summed as they come: as long as they stay
+below what a stationary world would cost, all is well. When they exceed it, something changed:
+restart from the smallest block.
+
+Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits", Algorithm 1,
+with the subsampling rates of its Theorem 1.
+
+Symbols: m -> block.rank; A_m -> the slots 0 … block.size - 1; S_m -> subsample_size;
+C_1 -> threshold (spec), restart_threshold; log -> logarithm to log_base;
+delta-hat -> top - reward; l -> tally.restarts + 1.
+
+Deviations: ``log_factor`` and ``base_horizon`` (as in the paper by default) reproduce the
+settings behind the published figure. Without a horizon, log T is taken of the power of two
+that covers the end of the block. Blocks go on beyond m = ceil(log T).
+"""
+
+import dataclasses
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bases.base import Base
+from ..compiled import kernel
+from ..contract import Choice, Counts, learn, pick, register, renew
+from ..specs import flag, fraction, number, positive
+from ..streams import UNSET_KEY
+from .base import (
+    Block,
+    Policy,
+    Tally,
+    assumed_horizon,
+    block_counts,
+    checked_horizon,
+    checked_log_base,
+    empty_note,
+    from_preset,
+    horizon_number,
+    last_block_rank,
+    logarithm,
+    read_note,
+    rounded_up,
+    write_note,
+)
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
+    "paper": {
+        "threshold": 1.0,
+        "log_power": 3.0,
+        "log_base": 2.0,
+        "log_factor": False,
+        "base_horizon": "block",
+    },
+    # The settings behind the published figure.
+    "published": {
+        "threshold": 1.0,
+        "log_power": 3.0,
+        "log_base": math.e,
+        "log_factor": True,
+        "base_horizon": "run",
+    },
+    # The choice of verification/calibration.py, written up in docs/calibration.md.
+    "calibrated": {
+        "threshold": 1.0,
+        "log_power": 1.0,
+        "log_base": math.e,
+        "log_factor": False,
+        "base_horizon": "block",
+    },
+}
+
+
+class BlackboxSettings(NamedTuple):
+    """The spec in numbers; it never changes."""
+
+    rate: float  # beta / (beta + 1), or beta / 2 for beta < 1
+    constant: float  # C_1
+    log_power: float
+    log_base: float
+    log_factor: float  # the power of log T in the subsample; 0: none
+    block_horizon: bool  # whether the base is told the length of the block, not of the run
+    top: float
+    horizon: int  # 0: unknown
+
+
+class BlackboxState(NamedTuple):
+    """A run of the algorithm."""
+
+    settings: BlackboxSettings
+    base: Any
+    key: int  # of the policy's random stream
+    first_arm: int  # slot s holds arm first_arm + s
+    note: NDArray[np.float64]  # why the last restart happened
+    block: Block
+    threshold: float  # losses of a block that trigger a restart
+    loss: float  # of this block
+    rounds_left: int  # in this block
+    tally: Tally
+
+
+@dataclasses.dataclass(frozen=True)
+class Blackbox(Policy):
+    """A base on doubling blocks that restarts when its losses grow (Suk & Kim, Algorithm 1).
+
+    Parameters
+    ----------
+    base
+        The finite-armed policy.
+    beta
+        The tail exponent of the reservoir.
+    preset
+        Where the settings left at None come from: ``"calibrated"``, ``"paper"`` (as the text
+        says) or ``"published"`` (as behind the published figure).
+    threshold
+        The constant C_1: restart at losses of threshold · max(arms, 2^(m/2)) · (log T)^log_power.
+    log_power
+        3 in the paper, with which no restart is possible before 2^m exceeds (log T)^6.
+    log_base
+        2 or ``"e"``; the base's logarithms follow it.
+    log_factor
+        Whether the subsample has the factor (log T)^(1 / (beta + 1)), or log T for beta < 1.
+    base_horizon
+        The horizon the base is told: ``"block"`` or ``"run"``.
+    top
+        The mean from which losses are counted.
+    horizon
+        T, which enters only in logarithms. None: that of the simulation, or unknown when
+        live; ``"doubling"``: unknown. An unknown horizon is taken to be the power of two
+        that covers the end of the block.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> world = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting(rate="1/t"))
+    >>> policy = ma.Blackbox(base=ma.UCB(), beta=1.0)
+    >>> result = ma.simulate(policy, world, horizon=2000, replications=4, seed=1)
+    >>> bool(result.final_regret("Blackbox").mean() < 1000)
+    True
+    """
+
+    base: Base
+    beta: float
+    preset: str = "calibrated"
+    threshold: float | None = None
+    log_power: float | None = None
+    log_base: float | str | None = None
+    log_factor: bool | None = None
+    base_horizon: str | None = None
+    top: float = 1.0
+    horizon: int | str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Base):
+            raise TypeError(f"Blackbox: base must be a base such as ma.UCB(), not {self.base!r}")
+        object.__setattr__(self, "beta", positive("Blackbox", "beta", self.beta))
+        object.__setattr__(self, "top", fraction("Blackbox", "top", self.top))
+        object.__setattr__(self, "horizon", checked_horizon("Blackbox", self.horizon))
+        self.settings()
+
+    def settings(self) -> BlackboxSettings:
+        """The preset with this spec's own keywords put over it."""
+        given = {name: getattr(self, name) for name in PRESETS["paper"]}
+        chosen = from_preset("Blackbox", PRESETS, self.preset, given)
+        many = self.beta >= 1.0
+        log_factor = 0.0
+        if flag("Blackbox", "log_factor", chosen["log_factor"]):
+            log_factor = 1.0 / (self.beta + 1.0) if many else 1.0
+        if chosen["base_horizon"] not in ("block", "run"):
+            raise ValueError(f"Blackbox: base_horizon must be 'block' or 'run', not {chosen['base_horizon']!r}")
+        return BlackboxSettings(
+            rate=self.beta / (self.beta + 1.0) if many else self.beta / 2.0,
+            constant=positive("Blackbox", "threshold", chosen["threshold"]),
+            log_power=number("Blackbox", "log_power", chosen["log_power"]),
+            log_base=checked_log_base("Blackbox", chosen["log_base"]),
+            log_factor=log_factor,
+            block_horizon=chosen["base_horizon"] == "block",
+            top=self.top,
+            horizon=horizon_number(self.horizon),
+        )
+
+    def slots(self, rounds: int) -> int:
+        """The subsample of the largest block that can begin within ``rounds`` rounds."""
+        rank = last_block_rank(rounds)
+        horizon = assumed_horizon(horizon_number(self.horizon), 2 ** (rank + 1))
+        return subsample_size(self.settings(), rank, horizon)
+
+    def start(self, rounds: int) -> BlackboxState:
+        """A state with arrays for ``rounds`` rounds."""
+        return BlackboxState(
+            settings=self.settings(),
+            base=self.base.start(self.slots(rounds)),
+            key=UNSET_KEY,
+            first_arm=0,
+            note=empty_note(),
+            block=Block(number=0, rank=0, length=0, size=0, opened=0),
+            threshold=0.0,
+            loss=0.0,
+            rounds_left=0,
+            tally=Tally(restarts=0, arms=0, ignored=0),
+        )
+
+    def kept_arms(self, state: BlackboxState) -> NDArray[np.int64]:
+        """The arms of the open block."""
+        return np.arange(state.first_arm, state.first_arm + state.block.size)
+
+    def explain(self, state: BlackboxState) -> dict[str, Any]:
+        """Where it stands, and the last restart: the block's losses against the threshold."""
+        return {
+            "episode": state.tally.restarts + 1,
+            "block_rank": state.block.rank,
+            "block_length": state.block.length,
+            "rounds_left_in_block": state.rounds_left,
+            "arms": state.block.size,
+            "loss": state.loss,
+            "threshold": state.threshold,
+            "last_restart": read_note(state.note),
+        }
+
+
+@kernel
+def subsample_size(settings: BlackboxSettings, rank: int, horizon: float) -> int:
+    """S_m = ceil(2^(m beta / (beta + 1))), or ceil(2^(m beta / 2)) for beta < 1; at most 2^m."""
+    size = 2.0 ** (rank * settings.rate)
+    if settings.log_factor > 0.0:
+        size *= logarithm(horizon, settings.log_base) ** settings.log_factor
+    return max(rounded_up(min(size, 2.0**rank)), 1)
+
+
+@kernel
+def restart_threshold(settings: BlackboxSettings, rank: int, size: int, horizon: float) -> float:
+    """C_1 max(|A_m|, 2^(m/2)) log^3 T."""
+    scale = max(float(size), 2.0 ** (rank / 2.0))
+    return float(settings.constant * scale * logarithm(horizon, settings.log_base) ** settings.log_power)
+
+
+@kernel
+def open_block(state: BlackboxState, rank: int, opened: int, tally: Tally) -> BlackboxState:
+    """Block ``rank`` of the episode: fresh arms and a new instance of the base."""
+    length = 1 << rank
+    horizon = assumed_horizon(state.settings.horizon, opened + length)
+    size = subsample_size(state.settings, rank, horizon)
+    base_horizon = float(length) if state.settings.block_horizon else horizon
+    log_horizon = logarithm(base_horizon, state.settings.log_base)
+    return BlackboxState(
+        settings=state.settings,
+        base=renew(state.base, size, base_horizon, log_horizon),
+        key=state.key,
+        first_arm=tally.arms,
+        note=state.note,
+        block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
+        threshold=restart_threshold(state.settings, rank, size, horizon),
+        loss=0.0,
+        rounds_left=length,
+        tally=Tally(restarts=tally.restarts, arms=tally.arms + size, ignored=tally.ignored),
+    )
+
+
+def begin(state: BlackboxState, key: int) -> BlackboxState:
+    """The first block of the first episode."""
+    state.note[:] = np.nan
+    clean = BlackboxState(
+        settings=state.settings,
+        base=state.base,
+        key=key,
+        first_arm=0,
+        note=state.note,
+        block=Block(number=0, rank=0, length=0, size=0, opened=0),
+        threshold=0.0,
+        loss=0.0,
+        rounds_left=0,
+        tally=Tally(restarts=0, arms=0, ignored=0),
+    )
+    return open_block(clean, 1, 0, clean.tally)
+
+
+def ask(state: BlackboxState, round: int, waiting: int) -> Choice:
+    """Whatever the base picks."""
+    slot, probability = pick(state.base, state.key, round, waiting)
+    return Choice(
+        slot=slot,
+        arm=state.first_arm + slot,
+        probability=probability,
+        block=state.block.number,
+        round=round,
+    )
+
+
+def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
+    """Let the base learn, sum the losses, and go on, open the next block, or restart."""
+    base = state.base
+    loss = state.loss
+    rounds_left = state.rounds_left
+    tally = state.tally
+    if choice.block != state.block.number:
+        tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
+    else:
+        base = learn(base, choice, reward)
+        loss += state.settings.top - reward
+        rounds_left -= 1
+        restart = loss >= state.threshold
+        if restart or rounds_left == 0:
+            rank = state.block.rank + 1
+            if restart:
+                write_note(state.note, state.block, state.block.length - rounds_left, loss, state.threshold)
+                rank = 1
+                tally = Tally(restarts=tally.restarts + 1, arms=tally.arms, ignored=tally.ignored)
+            return open_block(state, rank, state.block.opened + state.block.length - rounds_left, tally)
+    return BlackboxState(
+        settings=state.settings,
+        base=base,
+        key=state.key,
+        first_arm=state.first_arm,
+        note=state.note,
+        block=state.block,
+        threshold=state.threshold,
+        loss=loss,
+        rounds_left=rounds_left,
+        tally=tally,
+    )
+
+
+def counts(state: BlackboxState) -> Counts:
+    """Its own counts."""
+    return block_counts(state.block, state.tally)
+
+
+def observe(state: BlackboxState, world: Any, choice: Choice) -> BlackboxState:
+    """It sees rewards only."""
+    return state
+
+
+register(BlackboxState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)

@@ -1,0 +1,357 @@
+"""Elimination: play at random among arms that have not yet lost too much.
+
+Draw a subsample of arms, play them uniformly at random, and drop an arm when its
+importance-weighted loss has grown too large for a good arm. Blocks double; each draws a new
+subsample. When every arm of a block has been dropped, even the best of a large sample has
+become bad: something shifted, and everything starts again from the smallest block.
+
+Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits", Algorithm 2.
+
+Symbols: m -> block.rank; A_m -> the slots 0 … block.size - 1; G_t -> live slots;
+C_2 -> threshold (spec), elimination_threshold; log -> logarithm to log_base;
+IW_t -> loss / choice.probability; l -> tally.restarts + 1.
+
+Deviations: ``warm_start`` (off in the paper) lets the survivors of a block stay in the next
+one's subsample, which fresh arms fill up; all sums start at 0 again. Without a horizon, log T
+is taken of the power of two that covers the end of the block. The paper's text counts losses
+from 1; ``top`` moves that. The paper's blocks end at m = ceil(log T), beyond which T rounds
+have passed; ours go on.
+"""
+
+import dataclasses
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import kernel
+from ..contract import Choice, Counts, register
+from ..specs import flag, fraction, positive
+from ..streams import UNSET_KEY, bits_at, index_below
+from .base import (
+    Block,
+    Policy,
+    Tally,
+    assumed_horizon,
+    block_counts,
+    checked_horizon,
+    checked_log_base,
+    empty_note,
+    from_preset,
+    horizon_number,
+    last_block_rank,
+    logarithm,
+    read_note,
+    rounded_up,
+    write_note,
+)
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
+    "paper": {"threshold": 1.0, "log_base": 2.0, "log_factor": True, "cap": True, "warm_start": False},
+    # The settings behind the published figure.
+    "published": {"threshold": 1.0, "log_base": math.e, "log_factor": False, "cap": False, "warm_start": False},
+    # The choice of verification/calibration.py, written up in docs/calibration.md.
+    "calibrated": {"threshold": 0.05, "log_base": 2.0, "log_factor": False, "cap": True, "warm_start": True},
+}
+
+
+class EliminationSettings(NamedTuple):
+    """The spec in numbers; it never changes."""
+
+    rate: float  # beta / (beta + 1)
+    constant: float  # C_2
+    log_base: float
+    log_factor: bool
+    cap: bool
+    warm_start: bool
+    top: float
+    horizon: int  # 0: unknown
+
+
+class EliminationState(NamedTuple):
+    """A run of the algorithm."""
+
+    settings: EliminationSettings
+    key: int  # of the policy's random stream
+    arms: NDArray[np.int64]  # slot -> arm
+    scores: NDArray[np.float64]  # slot -> importance-weighted loss in this block
+    order: NDArray[np.int64]  # the block's slots; the first ``live`` of them are not eliminated
+    places: NDArray[np.int64]  # slot -> its place in ``order``
+    note: NDArray[np.float64]  # why the last restart happened
+    block: Block
+    threshold: float  # an arm with this score is eliminated
+    live: int
+    probability: float  # 1 / live
+    rounds_left: int  # in this block
+    tally: Tally
+
+
+@dataclasses.dataclass(frozen=True)
+class Elimination(Policy):
+    """Randomised elimination that restarts at significant shifts (Suk & Kim, Algorithm 2).
+
+    Parameters
+    ----------
+    beta
+        The tail exponent of the reservoir.
+    preset
+        Where the settings left at None come from: ``"calibrated"``, ``"paper"`` (as the text
+        says) or ``"published"`` (as behind the published figure).
+    threshold
+        The constant C_2: an arm is dropped at a score of threshold · arms · log T.
+    log_base
+        2 or ``"e"``.
+    log_factor
+        Whether the subsample has the factor log T.
+    cap
+        Whether the subsample of block m has at most 2^m arms.
+    warm_start
+        Whether survivors stay when a block ends without a restart.
+    top
+        The mean from which losses are counted.
+    horizon
+        T, which enters only in logarithms. None: that of the simulation, or unknown when
+        live; ``"doubling"``: unknown. An unknown horizon is taken to be the power of two
+        that covers the end of the block.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> world = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting(rate="1/t"))
+    >>> result = ma.simulate(ma.Elimination(beta=1.0), world, horizon=2000, replications=4, seed=1)
+    >>> bool(result.final_regret("Elimination").mean() < 1000)
+    True
+    """
+
+    beta: float
+    preset: str = "calibrated"
+    threshold: float | None = None
+    log_base: float | str | None = None
+    log_factor: bool | None = None
+    cap: bool | None = None
+    warm_start: bool | None = None
+    top: float = 1.0
+    horizon: int | str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", positive("Elimination", "beta", self.beta))
+        object.__setattr__(self, "top", fraction("Elimination", "top", self.top))
+        object.__setattr__(self, "horizon", checked_horizon("Elimination", self.horizon))
+        self.settings()
+
+    def settings(self) -> EliminationSettings:
+        """The preset with this spec's own keywords put over it."""
+        given = {name: getattr(self, name) for name in PRESETS["paper"]}
+        chosen = from_preset("Elimination", PRESETS, self.preset, given)
+        return EliminationSettings(
+            rate=self.beta / (self.beta + 1.0),
+            constant=positive("Elimination", "threshold", chosen["threshold"]),
+            log_base=checked_log_base("Elimination", chosen["log_base"]),
+            log_factor=flag("Elimination", "log_factor", chosen["log_factor"]),
+            cap=flag("Elimination", "cap", chosen["cap"]),
+            warm_start=flag("Elimination", "warm_start", chosen["warm_start"]),
+            top=self.top,
+            horizon=horizon_number(self.horizon),
+        )
+
+    def slots(self, rounds: int) -> int:
+        """The subsample of the largest block that can begin within ``rounds`` rounds."""
+        rank = last_block_rank(rounds)
+        horizon = assumed_horizon(horizon_number(self.horizon), 2 ** (rank + 1))
+        return subsample_size(self.settings(), rank, horizon)
+
+    def start(self, rounds: int) -> EliminationState:
+        """A state with arrays for ``rounds`` rounds."""
+        slots = self.slots(rounds)
+        return EliminationState(
+            settings=self.settings(),
+            key=UNSET_KEY,
+            arms=np.zeros(slots, dtype=np.int64),
+            scores=np.zeros(slots, dtype=np.float64),
+            order=np.zeros(slots, dtype=np.uint32),
+            places=np.zeros(slots, dtype=np.uint32),
+            note=empty_note(),
+            block=Block(number=0, rank=0, length=0, size=0, opened=0),
+            threshold=0.0,
+            live=0,
+            probability=0.0,
+            rounds_left=0,
+            tally=Tally(restarts=0, arms=0, ignored=0),
+        )
+
+    def kept_arms(self, state: EliminationState) -> NDArray[np.int64]:
+        """The live arms of the open block."""
+        return np.sort(state.arms[state.order[: state.live]])
+
+    def explain(self, state: EliminationState) -> dict[str, Any]:
+        """Where it stands, and the last restart: the score that emptied the block against the threshold."""
+        return {
+            "episode": state.tally.restarts + 1,
+            "block_rank": state.block.rank,
+            "block_length": state.block.length,
+            "rounds_left_in_block": state.rounds_left,
+            "arms": state.block.size,
+            "live_arms": state.live,
+            "threshold": state.threshold,
+            "last_restart": read_note(state.note),
+        }
+
+
+@kernel
+def subsample_size(settings: EliminationSettings, rank: int, horizon: float) -> int:
+    """ceil(2^((m + 1) beta / (beta + 1)) log T), at most 2^m."""
+    size = 2.0 ** ((rank + 1) * settings.rate)
+    if settings.log_factor:
+        size *= logarithm(horizon, settings.log_base)
+    if settings.cap:
+        size = min(size, 2.0**rank)
+    return max(rounded_up(size), 1)
+
+
+@kernel
+def elimination_threshold(settings: EliminationSettings, size: int, horizon: float) -> float:
+    """C_2 |A_m| log T."""
+    return settings.constant * size * logarithm(horizon, settings.log_base)
+
+
+@kernel
+def open_block(state: EliminationState, rank: int, opened: int, survivors: int, tally: Tally) -> EliminationState:
+    """Block ``rank`` of the episode: the surviving slots stay, fresh arms fill the others."""
+    length = 1 << rank
+    horizon = assumed_horizon(state.settings.horizon, opened + length)
+    size = subsample_size(state.settings, rank, horizon)
+    next_arm = tally.arms
+    for slot in range(size):
+        if not (slot < state.block.size and state.places[slot] < survivors):
+            state.arms[slot] = next_arm
+            next_arm += 1
+        state.order[slot] = slot
+        state.places[slot] = slot
+        state.scores[slot] = 0.0
+    return EliminationState(
+        settings=state.settings,
+        key=state.key,
+        arms=state.arms,
+        scores=state.scores,
+        order=state.order,
+        places=state.places,
+        note=state.note,
+        block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
+        threshold=elimination_threshold(state.settings, size, horizon),
+        live=size,
+        probability=1.0 / size,
+        rounds_left=length,
+        tally=Tally(restarts=tally.restarts, arms=next_arm, ignored=tally.ignored),
+    )
+
+
+def begin(state: EliminationState, key: int) -> EliminationState:
+    """The first block of the first episode."""
+    state.note[:] = np.nan
+    clean = EliminationState(
+        settings=state.settings,
+        key=key,
+        arms=state.arms,
+        scores=state.scores,
+        order=state.order,
+        places=state.places,
+        note=state.note,
+        block=Block(number=0, rank=0, length=0, size=0, opened=0),
+        threshold=0.0,
+        live=0,
+        probability=0.0,
+        rounds_left=0,
+        tally=Tally(restarts=0, arms=0, ignored=0),
+    )
+    return open_block(clean, 1, 0, 0, clean.tally)
+
+
+def ask(state: EliminationState, round: int, waiting: int) -> Choice:
+    """One of the live arms, uniformly at random."""
+    slot = state.order[index_below(bits_at(state.key, round, 0), state.live)]
+    return Choice(
+        slot=slot,
+        arm=state.arms[slot],
+        probability=state.probability,
+        block=state.block.number,
+        round=round,
+    )
+
+
+def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationState:
+    """Add the weighted loss; eliminate; go on, open the next block, or restart."""
+    tally = state.tally
+    live = state.live
+    probability = state.probability
+    rounds_left = state.rounds_left
+    if choice.block != state.block.number:
+        tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
+    else:
+        slot = choice.slot
+        score = state.scores[slot] + (state.settings.top - reward) / choice.probability
+        state.scores[slot] = score
+        rounds_left -= 1
+        # A late reward may belong to an arm that is out already.
+        if score >= state.threshold and state.places[slot] < live:
+            live -= 1
+            remove(state, slot, live)
+            if live > 0:
+                probability = 1.0 / live
+            else:
+                write_note(state.note, state.block, state.block.length - rounds_left, score, state.threshold)
+                return open_block(
+                    state,
+                    1,
+                    state.block.opened + state.block.length - rounds_left,
+                    0,
+                    Tally(restarts=tally.restarts + 1, arms=tally.arms, ignored=tally.ignored),
+                )
+        if rounds_left == 0:
+            return open_block(
+                state,
+                state.block.rank + 1,
+                state.block.opened + state.block.length,
+                live if state.settings.warm_start else 0,
+                tally,
+            )
+    return EliminationState(
+        settings=state.settings,
+        key=state.key,
+        arms=state.arms,
+        scores=state.scores,
+        order=state.order,
+        places=state.places,
+        note=state.note,
+        block=state.block,
+        threshold=state.threshold,
+        live=live,
+        probability=probability,
+        rounds_left=rounds_left,
+        tally=tally,
+    )
+
+
+@kernel
+def remove(state: EliminationState, slot: int, last: int) -> None:
+    """Swap the slot with the last live one, behind which the eliminated ones lie."""
+    place = state.places[slot]
+    moved = state.order[last]
+    state.order[place] = moved
+    state.places[moved] = place
+    state.order[last] = slot
+    state.places[slot] = last
+
+
+def counts(state: EliminationState) -> Counts:
+    """Its own counts."""
+    return block_counts(state.block, state.tally)
+
+
+def observe(state: EliminationState, world: Any, choice: Choice) -> EliminationState:
+    """It sees rewards only."""
+    return state
+
+
+register(EliminationState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)

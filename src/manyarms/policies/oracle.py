@@ -1,0 +1,136 @@
+"""Oracle: sees the means it plays, and looks at one fresh arm each round without paying for it.
+
+In every round the oracle is shown the mean of one more arm of the reservoir, keeps the best
+``keep`` of all arms it has seen, and plays the best of those. No policy draws arms faster than
+one a round, and none knows their means, so this is the ceiling of every comparison in worlds
+where arms do not improve with play.
+
+Source: none needed.
+"""
+
+import dataclasses
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bases.tournament import new_tournament, open_tournament, set_value
+from ..contract import Choice, Counts, preview, register
+from ..specs import count
+from .base import Policy
+
+
+class OracleState(NamedTuple):
+    """The arms it keeps."""
+
+    keep: int
+    leaves: int
+    seen: int  # arms looked at
+    arms: NDArray[np.int64]  # slot -> arm
+    means: NDArray[np.float64]  # tournament of the means
+    best: NDArray[np.uint32]
+    gaps: NDArray[np.float64]  # tournament of the negated means
+    worst: NDArray[np.uint32]
+
+
+@dataclasses.dataclass(frozen=True)
+class Oracle(Policy):
+    """Knows the means. For simulations only.
+
+    Parameters
+    ----------
+    keep
+        How many of the best arms seen so far it keeps.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> world = ma.World(ma.PowerLaw(beta=1.0))
+    >>> result = ma.simulate(ma.Oracle(), world, horizon=1000, replications=20, seed=1)
+    >>> bool(result.final_regret("Oracle").mean() < 20)
+    True
+    """
+
+    sees_means: ClassVar[bool] = True
+
+    keep: int = 256
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keep", count("Oracle", "keep", self.keep))
+
+    def slots(self, rounds: int) -> int:
+        """The arms kept; one a round at most."""
+        return min(self.keep, rounds + 1)
+
+    def start(self, rounds: int) -> OracleState:
+        """A state with arrays for the arms it keeps."""
+        slots = self.slots(rounds)
+        means, best = new_tournament(slots)
+        gaps, worst = new_tournament(slots)
+        arms = np.zeros(slots, dtype=np.int64)
+        return OracleState(keep=slots, leaves=1, seen=0, arms=arms, means=means, best=best, gaps=gaps, worst=worst)
+
+    def kept_arms(self, state: OracleState) -> NDArray[np.int64]:
+        """The best arms seen so far."""
+        return np.sort(state.arms[: min(state.seen, state.keep)])
+
+
+def begin(state: OracleState, key: int) -> OracleState:
+    """Nothing seen; arm 0 is played first, unseen."""
+    leaves = open_tournament(state.means, state.best, state.keep, -math.inf)
+    open_tournament(state.gaps, state.worst, state.keep, math.inf)
+    state.arms[0] = 0
+    return OracleState(
+        keep=state.keep,
+        leaves=leaves,
+        seen=0,
+        arms=state.arms,
+        means=state.means,
+        best=state.best,
+        gaps=state.gaps,
+        worst=state.worst,
+    )
+
+
+def ask(state: OracleState, round: int, waiting: int) -> Choice:
+    """The best arm it keeps."""
+    slot = int(state.best[1])
+    return Choice(slot=slot, arm=state.arms[slot], probability=1.0, block=1, round=round)
+
+
+def tell(state: OracleState, choice: Choice, reward: float) -> OracleState:
+    """Rewards tell it nothing."""
+    return state
+
+
+def observe(state: OracleState, world: Any, choice: Choice) -> OracleState:
+    """The played arm's new mean, and one fresh arm that takes the place of the worst if it is better."""
+    seen = max(state.seen, 1)  # arm 0 has now been seen
+    mean = world.means[choice.slot]
+    set_value(state.means, state.best, state.leaves, choice.slot, mean)
+    set_value(state.gaps, state.worst, state.leaves, choice.slot, -mean)
+    fresh = preview(world, seen)
+    slot = int(state.worst[1])
+    if -state.gaps[1] < fresh:
+        state.arms[slot] = seen
+        set_value(state.means, state.best, state.leaves, slot, fresh)
+        set_value(state.gaps, state.worst, state.leaves, slot, -fresh)
+    return OracleState(
+        keep=state.keep,
+        leaves=state.leaves,
+        seen=seen + 1,
+        arms=state.arms,
+        means=state.means,
+        best=state.best,
+        gaps=state.gaps,
+        worst=state.worst,
+    )
+
+
+def counts(state: OracleState) -> Counts:
+    """One block; every arm it looked at counts as drawn."""
+    return Counts(restarts=0, blocks=1, arms=state.seen, ignored=0)
+
+
+register(OracleState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)

@@ -1,0 +1,355 @@
+"""Reservoirs: how good a fresh arm is.
+
+A reservoir turns the random bits of an arm into its first mean. It knows, where they exist,
+its ``top`` (the supremum of the means), its tail exponent ``tail`` and the constants of the
+paper's Assumption 1 (Suk & Kim): kappa_1 x^tail <= P(mean > top - x) <= kappa_2 x^tail for
+small x.
+"""
+
+import abc
+import dataclasses
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .contract import fresh_mean, register
+from .specs import Spec, fraction, positive
+from .streams import beta_draw, follow, index_below, uniform
+
+
+class Reservoir(Spec, abc.ABC):
+    """Abstract: where the first means of fresh arms come from."""
+
+    kind: ClassVar[str] = "reservoir"
+
+    @abc.abstractmethod
+    def start(self) -> Any:
+        """The state that the compiled loop carries."""
+
+    @property
+    @abc.abstractmethod
+    def top(self) -> float:
+        """The best mean an arm can begin with."""
+
+    @property
+    def tail(self) -> float | None:
+        """The exponent beta of P(mean > top - x) ~ x^beta, or None where there is none."""
+        return None
+
+    @property
+    def tail_constants(self) -> tuple[float, float] | None:
+        """Assumption 1's (kappa_1, kappa_2), measured from ``top``, or None.
+
+        kappa_1 holds for all x up to ``top``; so does kappa_2.
+        """
+        return None
+
+
+class PowerLawState(NamedTuple):
+    """How a power law is carried through the loop."""
+
+    exponent: float  # 1 / beta
+    top: float
+
+
+@dataclasses.dataclass(frozen=True)
+class PowerLaw(Reservoir):
+    """Means with P(mean > top - x) = (x / top)^beta: the paper's reservoir, exactly.
+
+    Parameters
+    ----------
+    beta
+        The tail exponent: small when good arms are common. 1 is the uniform distribution.
+    top
+        The best possible mean.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.PowerLaw(beta=2.0).tail
+    2.0
+    """
+
+    beta: float
+    top: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", positive("PowerLaw", "beta", self.beta))
+        object.__setattr__(self, "top", fraction("PowerLaw", "top", self.top))
+
+    def start(self) -> PowerLawState:
+        """The state that the compiled loop carries."""
+        return PowerLawState(exponent=1.0 / self.beta, top=self.top)
+
+    @property
+    def tail(self) -> float | None:
+        """The exponent ``beta``."""
+        return self.beta
+
+    @property
+    def tail_constants(self) -> tuple[float, float] | None:
+        """Both constants are top^-beta: the law is exact."""
+        if self.top == 0.0:
+            return None
+        constant = float(self.top**-self.beta)
+        return constant, constant
+
+
+def power_law_mean(reservoir: PowerLawState, bits: int) -> float:
+    """Inverse of the distribution function; the gap to the top is top * U^(1/beta)."""
+    return float(reservoir.top * (1.0 - uniform(bits) ** reservoir.exponent))
+
+
+register(PowerLawState, fresh_mean=power_law_mean)
+
+
+class UniformState(NamedTuple):
+    """The interval."""
+
+    low: float
+    width: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Uniform(Reservoir):
+    """Means spread evenly over [low, high].
+
+    Parameters
+    ----------
+    low, high
+        The ends of the interval, within [0, 1].
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.Uniform(0.2, 0.7).top
+    0.7
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", fraction("Uniform", "low", self.low))
+        object.__setattr__(self, "high", fraction("Uniform", "high", self.high))
+        if self.low >= self.high:
+            raise ValueError(f"Uniform: low must be below high, not {self.low!r} and {self.high!r}")
+
+    def start(self) -> UniformState:
+        """The state that the compiled loop carries."""
+        return UniformState(low=self.low, width=self.high - self.low)
+
+    @property
+    def top(self) -> float:
+        """The upper end."""
+        return self.high
+
+    @property
+    def tail(self) -> float | None:
+        """1: the density is flat up to the top."""
+        return 1.0
+
+    @property
+    def tail_constants(self) -> tuple[float, float] | None:
+        """1 / width above; below, 1 / high, since P(mean > high - x) is 1 for all x beyond the width."""
+        return 1.0 / self.high, 1.0 / (self.high - self.low)
+
+
+def uniform_mean(reservoir: UniformState, bits: int) -> float:
+    """Counted down from the top, so that Uniform(0, 1) is PowerLaw(1) arm for arm."""
+    return reservoir.low + reservoir.width * (1.0 - uniform(bits))
+
+
+register(UniformState, fresh_mean=uniform_mean)
+
+
+class BetaDistributedState(NamedTuple):
+    """The two shape parameters."""
+
+    a: float
+    b: float
+
+
+@dataclasses.dataclass(frozen=True)
+class BetaDistributed(Reservoir):
+    """Means with a Beta(a, b) distribution; its tail exponent is b.
+
+    Parameters
+    ----------
+    a, b
+        The shape parameters, above 0.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.BetaDistributed(2.0, 3.0).tail
+    3.0
+    """
+
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "a", positive("BetaDistributed", "a", self.a))
+        object.__setattr__(self, "b", positive("BetaDistributed", "b", self.b))
+
+    def start(self) -> BetaDistributedState:
+        """The state that the compiled loop carries."""
+        return BetaDistributedState(a=self.a, b=self.b)
+
+    @property
+    def top(self) -> float:
+        """1."""
+        return 1.0
+
+    @property
+    def tail(self) -> float | None:
+        """P(mean > 1 - x) is x^b / (b B(a, b)) to first order."""
+        return self.b
+
+    @property
+    def tail_constants(self) -> tuple[float, float] | None:
+        """The least and greatest value of P(mean > 1 - x) / x^b over (0, 1].
+
+        The density of the gap over its power is (1 - x)^(a - 1) / B(a, b), which is monotone,
+        so the ratio runs between its limit at 0, 1 / (b B(a, b)), and its value 1 at x = 1.
+        """
+        log_limit = math.lgamma(self.a + self.b) - math.lgamma(self.a) - math.lgamma(self.b) - math.log(self.b)
+        limit = math.exp(log_limit)
+        return min(limit, 1.0), max(limit, 1.0)
+
+
+def beta_distributed_mean(reservoir: BetaDistributedState, bits: int) -> float:
+    """One Beta number."""
+    return beta_draw(bits, reservoir.a, reservoir.b)
+
+
+register(BetaDistributedState, fresh_mean=beta_distributed_mean)
+
+
+class EmpiricalState(NamedTuple):
+    """The list of means."""
+
+    means: NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Empirical(Reservoir):
+    """Means drawn from a list, each with equal probability, again and again.
+
+    Parameters
+    ----------
+    means
+        Numbers in [0, 1], for example the click rates of a past catalogue.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.Empirical([0.1, 0.4, 0.2]).top
+    0.4
+    """
+
+    means: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        try:
+            values = tuple(fraction("Empirical", "each of the means", value) for value in self.means)
+        except TypeError:
+            raise ValueError(f"Empirical: means must be a list of numbers, not {self.means!r}") from None
+        if not values:
+            raise ValueError("Empirical: means is empty; give at least one number in [0, 1]")
+        object.__setattr__(self, "means", values)
+
+    def start(self) -> EmpiricalState:
+        """The state that the compiled loop carries."""
+        return EmpiricalState(means=np.array(self.means, dtype=np.float64))
+
+    @property
+    def top(self) -> float:
+        """The largest mean of the list."""
+        return max(self.means)
+
+
+def empirical_mean(reservoir: EmpiricalState, bits: int) -> float:
+    """A mean of the list, by its index."""
+    return float(reservoir.means[index_below(bits, reservoir.means.size)])
+
+
+register(EmpiricalState, fresh_mean=empirical_mean)
+
+
+class MixtureState(NamedTuple):
+    """Two reservoirs; a mixture of more is nested to the right."""
+
+    share: float  # probability of the first
+    first: Any
+    rest: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Mixture(Reservoir):
+    """Fresh arms come from one of several reservoirs, chosen at random by weight.
+
+    Parameters
+    ----------
+    reservoirs
+        Two or more reservoirs.
+    weights
+        Their weights, above 0; they are scaled to sum to 1. Equal weights if left out.
+
+    Examples
+    --------
+    One arm in ten comes from a good shelf:
+
+    >>> import manyarms as ma
+    >>> mix = ma.Mixture([ma.Uniform(0.0, 0.5), ma.PowerLaw(beta=2.0)], weights=[9, 1])
+    >>> mix.tail
+    2.0
+    """
+
+    reservoirs: tuple[Reservoir, ...]
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        parts = tuple(self.reservoirs)
+        if len(parts) < 2 or not all(isinstance(part, Reservoir) for part in parts):
+            raise ValueError(f"Mixture: reservoirs must be two or more reservoirs, not {self.reservoirs!r}")
+        weights = (1.0,) * len(parts) if self.weights is None else tuple(self.weights)
+        weights = tuple(positive("Mixture", "each of the weights", weight) for weight in weights)
+        if len(weights) != len(parts):
+            raise ValueError(f"Mixture: {len(parts)} reservoirs but {len(weights)} weights; give one for each")
+        object.__setattr__(self, "reservoirs", parts)
+        object.__setattr__(self, "weights", tuple(weight / math.fsum(weights) for weight in weights))
+
+    def start(self) -> Any:
+        """The state that the compiled loop carries."""
+        assert self.weights is not None
+        state, left = self.reservoirs[-1].start(), self.weights[-1]
+        for part, weight in zip(self.reservoirs[-2::-1], self.weights[-2::-1], strict=True):
+            left += weight
+            state = MixtureState(share=weight / left, first=part.start(), rest=state)
+        return state
+
+    @property
+    def top(self) -> float:
+        """The best of the tops."""
+        return max(part.top for part in self.reservoirs)
+
+    @property
+    def tail(self) -> float | None:
+        """The least exponent among the reservoirs that reach the top: they dominate there."""
+        tails = [part.tail for part in self.reservoirs if part.top == self.top]
+        known = [tail for tail in tails if tail is not None]
+        return min(known) if len(known) == len(tails) else None
+
+
+def mixture_mean(mixture: MixtureState, bits: int) -> float:
+    """Pass on fresh bits, so that the choice of the reservoir says nothing about the mean."""
+    if uniform(bits) < mixture.share:
+        return float(fresh_mean(mixture.first, follow(bits, 1)))
+    return float(fresh_mean(mixture.rest, follow(bits, 2)))
+
+
+register(MixtureState, fresh_mean=mixture_mean)

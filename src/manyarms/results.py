@@ -1,0 +1,243 @@
+"""Result: what a simulation found, as arrays, a table, a frame or a picture."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .policies.base import Policy
+from .trace import COLUMNS, Log
+from .world import World
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Rows of named values that print as an aligned table.
+
+    Examples
+    --------
+    >>> print(Table([{"policy": "A", "regret": 12.5}]))
+    policy  regret
+    A         12.5
+    """
+
+    rows: list[dict[str, Any]]
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return "(nothing)"
+        names = list(self.rows[0])
+        cells = [[_cell(row[name]) for name in names] for row in self.rows]
+        widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
+        is_text = [isinstance(self.rows[0][name], str) for name in names]
+        lines = []
+        for line in [names, *cells]:
+            parts = [
+                cell.ljust(width) if text else cell.rjust(width)
+                for cell, width, text in zip(line, widths, is_text, strict=True)
+            ]
+            lines.append("  ".join(parts).rstrip())
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        names = list(self.rows[0]) if self.rows else []
+        head = "".join(f"<th>{name}</th>" for name in names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_cell(row[name])}</td>" for name in names) + "</tr>" for row in self.rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return "-"
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Result:
+    """What ``simulate`` returns.
+
+    Attributes
+    ----------
+    policies
+        The specs by name, as they were played: an unset horizon has been filled in.
+    world, horizon, seed
+        As given.
+    checkpoints
+        The rounds at which numbers were kept.
+    values
+        By policy, an array of shape (replications, checkpoints, columns); the columns are
+        ``manyarms.trace.COLUMNS``.
+    replications
+        By policy, the numbers of the finished replications.
+    logs
+        By policy and replication, the full log, if one was asked for.
+    is_complete
+        False if the simulation was interrupted.
+    """
+
+    policies: dict[str, Policy]
+    world: World
+    horizon: int
+    seed: int
+    checkpoints: NDArray[np.int64]
+    values: dict[str, NDArray[np.float64]]
+    replications: dict[str, NDArray[np.int64]]
+    logs: dict[str, dict[int, Log]]
+    is_complete: bool
+
+    def __repr__(self) -> str:
+        return f"<Result of {', '.join(self.policies)}; horizon {self.horizon:,}, seed {self.seed}>\n{self.summary()}"
+
+    def __getitem__(self, policy: str) -> NDArray[np.float64]:
+        if policy not in self.values:
+            raise KeyError(f"no policy {policy!r} in this result; there are {', '.join(self.values)}")
+        return self.values[policy]
+
+    def curve(self, policy: str, column: str = "regret") -> NDArray[np.float64]:
+        """One number for each replication and checkpoint.
+
+        Parameters
+        ----------
+        policy
+            Its name.
+        column
+            ``"regret"``, ``"reward"``, ``"restarts"``, ``"episodes"``, ``"blocks"``, ``"arms"``,
+            ``"V"``, ``"V_R"``, ``"L"`` or ``"L_R"``, counted from the first round.
+        """
+        values = self[policy]
+        if column == "episodes":
+            return values[:, :, COLUMNS.index("restarts")] + 1.0
+        if column not in COLUMNS:
+            raise KeyError(f"no column {column!r}; there are {', '.join(COLUMNS)} and episodes")
+        return values[:, :, COLUMNS.index(column)]
+
+    def final(self, policy: str, column: str = "regret") -> NDArray[np.float64]:
+        """One number for each replication, after the last round."""
+        return self.curve(policy, column)[:, -1]
+
+    def final_regret(self, policy: str) -> NDArray[np.float64]:
+        """The regret of each replication after the last round."""
+        return self.final(policy, "regret")
+
+    def log(self, policy: str, replication: int = 0) -> Log:
+        """Every round of one replication; needs ``simulate(…, log=True)``."""
+        self[policy]
+        if replication not in self.logs[policy]:
+            raise KeyError(f"no log of replication {replication} of {policy!r}; simulate with log=True")
+        return self.logs[policy][replication]
+
+    def summary(self) -> Table:
+        """A row for each policy: mean regret with a 95 % interval, restarts, arms drawn, changes."""
+        rows = []
+        for name in self.policies:
+            finished = len(self.replications[name])
+            mean, half_width = mean_and_half_width(self.final_regret(name)) if finished else (math.nan, math.nan)
+            row: dict[str, Any] = {
+                "policy": name,
+                "replications": finished,
+                "mean regret": mean,
+                "± 95 %": half_width,
+            }
+            for column in ("restarts", "blocks", "arms", "V", "V_R", "L", "L_R"):
+                row[column] = float(self.final(name, column).mean()) if finished else math.nan
+            rows.append(row)
+        return Table(rows)
+
+    def to_frame(self) -> Any:
+        """A tidy pandas frame: one row for each policy, replication and checkpoint."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_frame needs pandas: pip install 'manyarms[lab]'") from None
+        frames = []
+        for name, values in self.values.items():
+            frame = pd.DataFrame(values.reshape(-1, len(COLUMNS)), columns=list(COLUMNS))
+            frame.insert(0, "policy", name)
+            frame.insert(1, "replication", np.repeat(self.replications[name], self.checkpoints.size))
+            frame.insert(2, "round", np.tile(self.checkpoints, len(self.replications[name])))
+            for column in ("restarts", "blocks", "arms", "L", "L_R"):
+                frame[column] = frame[column].astype("int64")
+            frames.append(frame)
+        return pd.concat(frames, ignore_index=True)
+
+    def plot(self, ax: Any = None, column: str = "regret") -> Any:
+        """Curves of the mean over replications, with 95 % bands.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes to draw on; new ones if left out.
+        column
+            What to draw; see ``curve``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise ImportError("plot needs matplotlib: pip install 'manyarms[lab]'") from None
+        if ax is None:
+            _, ax = plt.subplots(figsize=(7.0, 4.5), layout="constrained")
+        for number, name in enumerate(self.policies):
+            curves = self.curve(name, column)
+            if not len(curves):
+                continue
+            rounds = np.concatenate([[0], self.checkpoints])
+            curves = np.concatenate([np.zeros((len(curves), 1)), curves], axis=1)
+            mean = curves.mean(axis=0)
+            colour = COLOURS[number % len(COLOURS)]
+            ax.plot(rounds, mean, color=colour, linestyle=STYLES[number // len(COLOURS) % len(STYLES)], label=name)
+            if len(curves) > 1:
+                half_width = student_t(len(curves) - 1) * curves.std(axis=0, ddof=1) / math.sqrt(len(curves))
+                ax.fill_between(rounds, mean - half_width, mean + half_width, color=colour, alpha=0.2, linewidth=0)
+        ax.set_xlabel("round")
+        ax.set_ylabel(column)
+        ax.set_xlim(0, self.horizon)
+        ax.set_ylim(bottom=0)
+        ax.xaxis.set_major_formatter("{x:,.0f}")
+        ax.yaxis.set_major_formatter("{x:,.0f}")
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(frameon=False)
+        return ax
+
+
+# Okabe & Ito's palette, which people with colour-blindness can tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+STYLES = ("-", "--", ":")
+
+
+def mean_and_half_width(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The mean and half the width of its 95 % interval (Student's t)."""
+    if len(values) < 2:
+        return float(values.mean()), math.nan
+    return float(values.mean()), student_t(len(values) - 1) * float(values.std(ddof=1)) / math.sqrt(len(values))
+
+
+def student_t(degrees: int) -> float:
+    """The 97.5 % quantile of Student's t: from a table, then by Cornish and Fisher's expansion.
+
+    Examples
+    --------
+    >>> round(student_t(9), 3)
+    2.262
+    """
+    if degrees <= 4:
+        return (12.7062, 4.3027, 3.1824, 2.7764)[degrees - 1]
+    z = 1.959963984540054
+    return (
+        z
+        + (z**3 + z) / (4 * degrees)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * degrees**3)
+    )

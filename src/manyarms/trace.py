@@ -1,0 +1,81 @@
+"""Trace: what a run keeps.
+
+At every checkpoint, the numbers of ``COLUMNS``; on request, a full log with one entry for
+each round. The loop calls ``record`` in every round, and the type of the log decides while
+compiling whether that does anything.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .contract import Choice, register
+
+COLUMNS = (
+    "regret",
+    "reward",
+    "restarts",
+    "blocks",
+    "arms",
+    "V",
+    "V_R",
+    "L",
+    "L_R",
+)
+"""What is kept at every checkpoint, in this order. Episodes are restarts + 1."""
+
+
+class NoLog(NamedTuple):
+    """Keep nothing of single rounds."""
+
+    unused: float
+
+
+class Log(NamedTuple):
+    """One entry for each round of one replication."""
+
+    arm: NDArray[np.int64]  # which arm was played
+    mean: NDArray[np.float64]  # its mean when played
+    next_mean: NDArray[np.float64]  # its mean after the play
+    reward: NDArray[np.float64]
+    probability: NDArray[np.float64]  # with which it was chosen
+    block: NDArray[np.int64]  # the block, counted from 1 over the whole run
+    episode: NDArray[np.int64]  # the episode, counted from 1
+
+
+def new_log(rounds: int) -> Log:
+    """An empty log of that many rounds."""
+    return Log(
+        arm=np.zeros(rounds, dtype=np.int64),
+        mean=np.zeros(rounds),
+        next_mean=np.zeros(rounds),
+        reward=np.zeros(rounds),
+        probability=np.zeros(rounds),
+        block=np.zeros(rounds, dtype=np.int64),
+        episode=np.zeros(rounds, dtype=np.int64),
+    )
+
+
+def record_nothing(
+    log: NoLog, round: int, choice: Choice, mean: float, next_mean: float, reward: float, episode: int
+) -> None:
+    """No log was asked for."""
+
+
+def record_round(
+    log: Log, round: int, choice: Choice, mean: float, next_mean: float, reward: float, episode: int
+) -> None:
+    """Write one entry."""
+    entry = round - 1
+    log.arm[entry] = choice.arm
+    log.mean[entry] = mean
+    log.next_mean[entry] = next_mean
+    log.reward[entry] = reward
+    log.probability[entry] = choice.probability
+    log.block[entry] = choice.block
+    log.episode[entry] = episode
+
+
+register(NoLog, record=record_nothing)
+register(Log, record=record_round)

@@ -1,0 +1,178 @@
+"""World: a reservoir, a drift and a noise, and what they do when an arm is played.
+
+The world keeps one entry for each slot of the policy. When a slot comes with an arm it does
+not hold, that arm is fresh: its first mean is drawn and its play count starts at 0. So memory
+follows the arms a policy keeps, never the arms it has drawn.
+
+It also measures, as it goes, how much the played arms have moved (Suk & Kim, Section 2.2):
+V, V_R, L and L_R up to round t sum the changes between rounds 1 and t, so the change made
+after round t is counted when round t + 1 is played.
+"""
+
+import dataclasses
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiled import kernel
+from .contract import Play, begin, fresh_mean, moved, register, reward_of
+from .drifts.base import Drift
+from .drifts.still import Still
+from .noises import Bernoulli, Noise
+from .reservoirs import Reservoir
+from .specs import Spec, fraction
+from .streams import (
+    ARM_STREAM,
+    DRIFT_STREAM,
+    NOISE_STREAM,
+    UNSET_KEY,
+    address,
+    bits_at,
+    bits_of,
+    stream_key,
+)
+
+
+class WorldState(NamedTuple):
+    """A world in the middle of a replication."""
+
+    reservoir: Any
+    drift: Any
+    noise: Any
+    visits: NDArray[np.int64]  # slot -> the address of its arm's next play: (arm, plays so far)
+    means: NDArray[np.float64]  # slot -> its arm's present mean
+    arm_key: int
+    noise_key: int
+    drift_key: int
+    last_fall: float  # by how much the last played arm's mean fell after its play
+    variation: float  # V
+    rotting_variation: float  # V_R
+    changes: int  # L
+    rotting_changes: int  # L_R
+
+
+@dataclasses.dataclass(frozen=True)
+class World(Spec):
+    """What a policy plays against.
+
+    Parameters
+    ----------
+    reservoir
+        Where the first means of fresh arms come from.
+    drift
+        What a play does to the arm that was played.
+    noise
+        How a reward is drawn from a mean.
+    top
+        The mean from which regret is counted; the paper's is 1.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> world = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting(rate="1/t"), ma.Bernoulli())
+    >>> ma.spec_from_json(world.to_json()) == world
+    True
+    """
+
+    kind: ClassVar[str] = "world"
+
+    reservoir: Reservoir
+    drift: Drift = Still()
+    noise: Noise = Bernoulli()
+    top: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, kind in (("reservoir", Reservoir), ("drift", Drift), ("noise", Noise)):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                hint = f"; write ma.{value.__name__}(…)" if isinstance(value, type) else ""
+                raise TypeError(f"World: {name} must be a {kind.__name__}, not {value!r}{hint}")
+        object.__setattr__(self, "top", fraction("World", "top", self.top))
+
+    def start(self, slots: int) -> WorldState:
+        """A world with room for ``slots`` arms at a time. ``begin`` it before the first pull."""
+        return WorldState(
+            reservoir=self.reservoir.start(),
+            drift=self.drift.start(),
+            noise=self.noise.start(),
+            visits=np.full(slots, -1, dtype=np.int64),
+            means=np.zeros(slots, dtype=np.float64),
+            arm_key=UNSET_KEY,
+            noise_key=UNSET_KEY,
+            drift_key=UNSET_KEY,
+            last_fall=0.0,
+            variation=0.0,
+            rotting_variation=0.0,
+            changes=0,
+            rotting_changes=0,
+        )
+
+
+def begin_world(world: WorldState, key: int) -> WorldState:
+    """An untouched world for the replication with this key."""
+    world.visits[:] = -1  # no slot holds an arm
+    drift_key = stream_key(key, DRIFT_STREAM, 0)
+    return WorldState(
+        reservoir=world.reservoir,
+        drift=begin(world.drift, drift_key),
+        noise=world.noise,
+        visits=world.visits,
+        means=world.means,
+        arm_key=stream_key(key, ARM_STREAM, 0),
+        noise_key=stream_key(key, NOISE_STREAM, 0),
+        drift_key=drift_key,
+        last_fall=0.0,
+        variation=0.0,
+        rotting_variation=0.0,
+        changes=0,
+        rotting_changes=0,
+    )
+
+
+@kernel
+def preview_world(world: WorldState, arm: int) -> float:
+    """The mean with which an arm begins."""
+    return float(fresh_mean(world.reservoir, bits_at(world.arm_key, arm, 0)))
+
+
+def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[WorldState, float, float, float]:
+    """Play the arm in this slot: the reward first, the drift after it."""
+    visit = world.visits[slot]
+    if visit >> 32 != arm:
+        visit = address(arm, 0)
+        world.means[slot] = preview_world(world, arm)
+    mean = world.means[slot]
+    reward = reward_of(world.noise, mean, bits_of(world.noise_key, visit))
+    drift, target = moved(
+        world.drift,
+        Play(round=round, arm=arm, plays=visit - address(arm, 0), mean=mean, reward=reward, key=world.drift_key),
+        world.reservoir,
+    )
+    next_mean = min(max(target, 0.0), 1.0)
+    world.visits[slot] = visit + 1
+    world.means[slot] = next_mean
+    fall = world.last_fall
+    return (
+        WorldState(
+            reservoir=world.reservoir,
+            drift=drift,
+            noise=world.noise,
+            visits=world.visits,
+            means=world.means,
+            arm_key=world.arm_key,
+            noise_key=world.noise_key,
+            drift_key=world.drift_key,
+            last_fall=mean - next_mean,
+            variation=world.variation + abs(fall),
+            rotting_variation=world.rotting_variation + max(fall, 0.0),
+            changes=world.changes + (1 if fall != 0.0 else 0),
+            rotting_changes=world.rotting_changes + (1 if fall > 0.0 else 0),
+        ),
+        mean,
+        next_mean,
+        reward,
+    )
+
+
+register(WorldState, begin=begin_world, pull=pull_world, preview=preview_world)
