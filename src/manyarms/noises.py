@@ -13,7 +13,7 @@ from .specs import Spec, positive
 from .streams import beta_draw, uniform
 
 
-class Noise(Spec, abc.ABC):
+class Noise(Spec, abc.ABC, abstract=True):
     """Abstract: how a reward is drawn from a mean."""
 
     kind: ClassVar[str] = "noise"

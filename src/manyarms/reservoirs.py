@@ -19,7 +19,7 @@ from .specs import Spec, fraction, positive
 from .streams import beta_draw, follow, index_below, uniform
 
 
-class Reservoir(Spec, abc.ABC):
+class Reservoir(Spec, abc.ABC, abstract=True):
     """Abstract: where the first means of fresh arms come from."""
 
     kind: ClassVar[str] = "reservoir"

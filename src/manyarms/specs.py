@@ -22,10 +22,10 @@ class Spec:
 
     kind: ClassVar[str]  # "policy", "base", "reservoir", "drift", "noise" or "world"
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "kind" in cls.__dict__:
-            return  # an abstract kind of spec, not a spec of its own
+        if abstract:
+            return
         known = SPEC_TYPES.get(cls.__name__)
         if known is not None and known.__module__ != cls.__module__:
             raise TypeError(

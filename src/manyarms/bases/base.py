@@ -7,7 +7,7 @@ from ..compiled import kernel
 from ..specs import Spec
 
 
-class Base(Spec, abc.ABC):
+class Base(Spec, abc.ABC, abstract=True):
     """Abstract: a finite-armed policy that another policy runs on a subsample of arms.
 
     A base speaks of slots 0 … arms - 1. Whoever runs it decides which arms they are, and

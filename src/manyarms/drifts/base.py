@@ -8,7 +8,7 @@ from ..contract import register
 from ..specs import Spec
 
 
-class Drift(Spec, abc.ABC):
+class Drift(Spec, abc.ABC, abstract=True):
     """Abstract: what a play does to the arm that was played.
 
     Drifts are rested: an arm moves only when it is played, after its reward was drawn.

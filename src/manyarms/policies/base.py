@@ -15,7 +15,7 @@ DOUBLING = "doubling"
 """For ``horizon``: unknown, and assumed to be the next power of two."""
 
 
-class Policy(Spec, abc.ABC):
+class Policy(Spec, abc.ABC, abstract=True):
     """Abstract: which arm next?"""
 
     kind: ClassVar[str] = "policy"

@@ -155,7 +155,7 @@ def size_exponent(beta: float) -> float:
     return beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0
 
 
-class FixedSubsample(Policy):
+class FixedSubsample(Policy, abstract=True):
     """Abstract: what ``Subsample`` and ``SSUCB`` share, which is all but the base and the size."""
 
     horizon: int | str | None
