@@ -10,15 +10,20 @@ How late and odd answers are taken:
 - A tell for a decision whose block has been closed meanwhile is counted and ignored.
 - A tell for a decision that was never made is an error, and so is a reward that is not a
   number in range. Neither changes anything.
+
+Memory follows the arms the policy keeps and the decisions that await a reward, never the arms
+and items that have gone by.
 """
 
+import collections
 import dataclasses
 import enum
+import hashlib
 import json
 import math
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -26,8 +31,8 @@ import numpy as np
 
 from .contract import Choice, ask, begin, counts, tell
 from .policies.base import Policy
-from .snapshots import SnapshotError, enlarged, state_from_json, state_to_json
-from .specs import checked_seed, count, number, spec_from_json
+from .snapshots import SnapshotError, enlarged, state_from_json, state_to_json, word_from_json
+from .specs import checked_seed, count, number, positive, spec_from_json
 from .streams import POLICY_STREAM, replication_key, stream_key
 from .version import __version__
 
@@ -37,6 +42,9 @@ VERSION = 1
 FIRST_ROUNDS = 1024
 """A new bandit has room for this many rounds; the room doubles when it is used up."""
 
+FIRST_PRUNING = 1000
+"""A bandit that remembers this many arms forgets those let go; the next time at twice what is left."""
+
 
 class Told(enum.StrEnum):
     """What became of a tell."""
@@ -44,10 +52,6 @@ class Told(enum.StrEnum):
     COUNTED = "counted"
     REPEATED = "repeated"  # this decision had its reward already
     IGNORED = "ignored"  # its block is closed
-
-
-class NoMoreItems(LookupError):
-    """A fresh arm is needed, but the items are used up."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +63,14 @@ class Decision:
     is_new: bool  # whether this arm was never asked for before
     probability: float  # with which the arm was chosen
     item: Any = None  # what the arm stands for, if items were given
+
+
+class NoMoreItems(LookupError):
+    """A fresh arm is needed, but the items are used up."""
+
+    def __init__(self, message: str = "", decisions: Sequence[Decision] = ()) -> None:
+        super().__init__(message)
+        self.decisions = list(decisions)  # those that the same ask had made before
 
 
 class Bandit:
@@ -113,10 +125,14 @@ class Bandit:
         self.reward_range = checked_reward_range(reward_range)
         self.asked = 0  # decisions made
         self.told = 0  # rewards counted or ignored
-        self._items: Iterator[Any] | None = None if items is None else iter(items)
-        self._drawn: list[Any] = []  # items taken so far, by position
-        self._positions: dict[int, int] = {}  # arm -> position of its item, for arms asked for and kept
+        # Items still to be taken: one source after another.
+        self._items: collections.deque[Iterator[Any]] | None = (
+            None if items is None else collections.deque([iter(items)])
+        )
+        self._positions: dict[int, int] = {}  # arm -> the how-manieth fresh arm it was, for arms asked for and kept
+        self._taken: dict[int, Any] = {}  # arm -> its item, for the same arms
         self._fresh = 0  # arms asked for so far
+        self._pruning = FIRST_PRUNING  # prune when this many arms are remembered
         self._open: dict[int, Choice] = {}  # decisions without a reward
         self._waiting: dict[int, int] = {}  # block -> its open decisions
         self._rounds = FIRST_ROUNDS
@@ -152,12 +168,9 @@ class Bandit:
             try:
                 decisions.append(self._decide())
             except NoMoreItems as error:
-                if not decisions:
-                    raise
                 # What was decided stands; the caller learns how far it got.
-                error.args = (f"{error.args[0]} ({len(decisions)} of {n} decisions were made before)",)
-                error.decisions = decisions  # type: ignore[attr-defined]
-                raise
+                made = f"{error} ({len(decisions)} of {n} decisions were made before)"
+                raise NoMoreItems(made, decisions) from None
         return decisions
 
     def _decide(self) -> Decision:
@@ -173,40 +186,66 @@ class Bandit:
         is_new = choice.arm not in self._positions
         if is_new:
             self._bind(choice.arm)
-        item = self._drawn[self._positions[choice.arm]] if self._items is not None else None
         self.asked += 1
         self._open[self.asked] = choice
         self._waiting[choice.block] = self._waiting.get(choice.block, 0) + 1
-        return Decision(id=self.asked, arm=choice.arm, is_new=is_new, probability=choice.probability, item=item)
+        return Decision(
+            id=self.asked,
+            arm=choice.arm,
+            is_new=is_new,
+            probability=choice.probability,
+            item=self._taken.get(choice.arm),
+        )
 
     def _bind(self, arm: int) -> None:
         """Remember that this arm was asked for, with the next item if there are any."""
-        if self._items is not None and self._fresh == len(self._drawn):
-            try:
-                self._drawn.append(next(self._items))
-            except StopIteration:
-                raise NoMoreItems(
-                    f"a fresh arm is needed, but all {len(self._drawn):,} items are used up; add items with "
-                    "add_items, or choose a policy that draws fewer arms. Nothing is lost: ask again then"
-                ) from None
-        if len(self._positions) >= 1000 and len(self._positions) >= 2 * self._kept_when_pruned():
-            self._prune()
+        if self._items is not None:
+            self._taken[arm] = self._next_item()
         self._positions[arm] = self._fresh
         self._fresh += 1
+        if len(self._positions) >= self._pruning:
+            self._prune(arm)
 
-    def _kept_when_pruned(self) -> int:
-        return len(self.policy.kept_arms(self._state)) + len(self._open)
+    def _next_item(self) -> Any:
+        """The next item of the first source that has one."""
+        assert self._items is not None
+        while self._items:
+            try:
+                return next(self._items[0])
+            except StopIteration:
+                self._items.popleft()
+        raise NoMoreItems(
+            f"a fresh arm is needed, but all {self._fresh:,} items are used up; add items with add_items, or "
+            "choose a policy that draws fewer arms. Nothing is lost: ask again then"
+        )
 
-    def _prune(self) -> None:
+    def _prune(self, newest: int) -> None:
         """Forget arms that the policy has let go, so that memory follows the arms kept."""
-        kept = {int(arm) for arm in self.policy.kept_arms(self._state)}
+        kept = {int(arm) for arm in self.policy.kept_arms(self._state)} | {newest}
         kept.update(choice.arm for choice in self._open.values())
         self._positions = {arm: place for arm, place in self._positions.items() if arm in kept}
+        self._taken = {arm: item for arm, item in self._taken.items() if arm in kept}
+        # Looking is dear, so it waits until half of what is remembered may be out of use.
+        self._pruning = max(FIRST_PRUNING, 2 * len(self._positions))
 
     def add_items(self, items: Iterable[Any]) -> None:
-        """More items, for when the first ones are used up."""
+        """More items, for when the first ones are used up.
+
+        Parameters
+        ----------
+        items
+            Taken after all that were given before. A bandit that was made without items takes
+            some only as long as no arm has been asked for.
+        """
         more = iter(items)
-        self._items = more if self._items is None else _chained(self._items, more)
+        if self._items is None:
+            if self._fresh:
+                raise ValueError(
+                    f"Bandit.add_items: this bandit has no items, and {self._fresh:,} arms have been asked for "
+                    "without one; give items from the start"
+                )
+            self._items = collections.deque()
+        self._items.append(more)
 
     def tell(self, decision: Decision | int, reward: float) -> Told:
         """What came of a decision.
@@ -224,13 +263,19 @@ class Bandit:
         if not 1 <= identity <= self.asked:
             raise KeyError(f"Bandit.tell: no decision has the id {identity}; ids run from 1 to {self.asked} so far")
         scaled = self._scaled(reward)
-        choice = self._open.pop(int(identity), None)
+        choice = self._open.get(int(identity))
         if choice is None:
             return Told.REPEATED
+        if isinstance(decision, Decision) and decision.arm != choice.arm:
+            raise KeyError(
+                f"Bandit.tell: this bandit's decision {identity} was for arm {choice.arm}, not {decision.arm}; "
+                "the one given is another bandit's"
+            )
+        del self._open[int(identity)]
         self._waiting[choice.block] -= 1
         if self._waiting[choice.block] == 0:
             del self._waiting[choice.block]
-        if self.told >= self._rounds - 1:
+        if self.told >= self._rounds:
             self._rounds *= 2
             self._state = enlarged(self._state, self.policy.start(self._rounds))
         ignored = counts(self._state).ignored
@@ -289,7 +334,7 @@ class Bandit:
 
     def to_json(self) -> dict[str, Any]:
         """The whole bandit as plain JSON values, without its items."""
-        return {
+        values = {
             "format": FORMAT,
             "version": VERSION,
             "package": __version__,
@@ -302,10 +347,12 @@ class Bandit:
             "rounds": self._rounds,
             "fresh": self._fresh,
             "has_items": self._items is not None,
+            "pruning": self._pruning,
             "positions": [[arm, place] for arm, place in self._positions.items()],
             "open": [[identity, *choice] for identity, choice in self._open.items()],
             "state": state_to_json(self._state),
         }
+        return values | {"checksum": checksum(values)}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot, all of it or nothing.
@@ -338,7 +385,7 @@ class Bandit:
         """
         try:
             values = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SnapshotError(f"{path} is not a snapshot: {error}") from None
         return cls.from_json(values, items)
 
@@ -354,53 +401,105 @@ class Bandit:
             )
         try:
             bandit = cls(
-                spec_from_json(values["policy"]),
-                int(values["seed"], 16),
-                reward_range=tuple(values["reward_range"]),
+                _policy_from_json(values["policy"]),
+                word_from_json(values["seed"], "seed"),
+                reward_range=values["reward_range"],
                 replication=values["replication"],
             )
-            bandit.asked = count("snapshot", "asked", values["asked"], least=0)
-            bandit.told = count("snapshot", "told", values["told"], least=0)
-            bandit._rounds = count("snapshot", "rounds", values["rounds"])
-            bandit._fresh = count("snapshot", "fresh", values["fresh"], least=0)
-            bandit._positions = {int(arm): int(place) for arm, place in values["positions"]}
-            for identity, slot, arm, probability, block, round in values["open"]:
-                choice = Choice(slot=slot, arm=arm, probability=probability, block=block, round=round)
-                bandit._open[identity] = choice
-                bandit._waiting[block] = bandit._waiting.get(block, 0) + 1
-            bandit._state = state_from_json(values["state"], bandit.policy.start(bandit._rounds))
+            bandit._take_over(values)
             has_items = values["has_items"]
+        except SnapshotError:
+            raise
         except KeyError as error:
             raise SnapshotError(f"the snapshot lacks {error.args[0]!r}") from None
-        except (TypeError, ValueError) as error:
-            if isinstance(error, SnapshotError):
-                raise
+        except (TypeError, ValueError, OverflowError, MemoryError) as error:
             raise SnapshotError(f"the snapshot cannot be read: {error}") from None
+        # Last, because the checks above can say what is wrong, and this one only that something is.
+        if values["checksum"] != checksum({key: value for key, value in values.items() if key != "checksum"}):
+            raise SnapshotError("checksum: the snapshot was changed or damaged after it was written")
         bandit._rebind(has_items, items)
         return bandit
 
+    def _take_over(self, values: dict[str, Any]) -> None:
+        """Everything that a snapshot holds beyond what the constructor takes."""
+        self.asked = count("snapshot", "asked", values["asked"], least=0)
+        self.told = count("snapshot", "told", values["told"], least=0)
+        self._fresh = count("snapshot", "fresh", values["fresh"], least=0)
+        self._pruning = count("snapshot", "pruning", values["pruning"], least=FIRST_PRUNING)
+        self._rounds = count("snapshot", "rounds", values["rounds"], least=FIRST_ROUNDS)
+        if self._rounds > max(FIRST_ROUNDS, 2 * self.told) or self._rounds < self.told:
+            raise SnapshotError(f"rounds: {self._rounds} is no room for {self.told} rewards")
+        self._state = state_from_json(values["state"], self.policy.start(self._rounds))
+        for place, entry in enumerate(_rows(values["positions"], "positions", 2)):
+            arm, position = (count("snapshot", f"positions[{place}]", part, least=0) for part in entry)
+            self._positions[arm] = position
+        blocks = counts(self._state).blocks
+        slots = self.policy.slots(self._rounds)
+        for place, (identity, slot, arm, probability, block, round) in enumerate(_rows(values["open"], "open", 6)):
+            where = f"open[{place}]"
+            choice = Choice(
+                slot=count("snapshot", f"{where}.slot", slot, least=0),
+                arm=count("snapshot", f"{where}.arm", arm, least=0),
+                probability=positive("snapshot", f"{where}.probability", probability),
+                block=count("snapshot", f"{where}.block", block),
+                round=count("snapshot", f"{where}.round", round),
+            )
+            if choice.slot >= slots or choice.block > blocks or choice.probability > 1.0:
+                raise SnapshotError(f"{where}: the policy makes no such choice: {choice!r}")
+            if choice.round > self.asked or identity != choice.round or choice.round in self._open:
+                raise SnapshotError(f"{where}: {identity!r} is not the id of an open decision")
+            self._open[choice.round] = choice
+            self._waiting[choice.block] = self._waiting.get(choice.block, 0) + 1
+        if self.asked != self.told + len(self._open):
+            raise SnapshotError(
+                f"asked: {self.asked} decisions are not {self.told} told and {len(self._open)} open ones together"
+            )
+
     def _rebind(self, has_items: bool, items: Iterable[Any] | None) -> None:
-        """Take the items again that were taken before."""
+        """Take the items again that were taken before, and keep those whose arms are remembered."""
         if items is None:
             if has_items:
                 raise ValueError("this bandit has items; give the same ones to load, from the first")
             return
         if not has_items:
             raise ValueError("this bandit was saved without items; load it without items")
-        self._items = iter(items)
-        for _ in range(self._fresh):
+        self._items = collections.deque([iter(items)])
+        arms = {position: arm for arm, position in self._positions.items()}
+        for position in range(self._fresh):
             try:
-                self._drawn.append(next(self._items))
-            except StopIteration:
+                item = self._next_item()
+            except NoMoreItems:
                 raise ValueError(
-                    f"only {len(self._drawn):,} items were given, but {self._fresh:,} had been used when the "
-                    "bandit was saved; give the same items, from the first"
+                    f"only {position:,} items were given, but {self._fresh:,} had been used when the bandit was "
+                    "saved; give the same items, from the first"
                 ) from None
+            if position in arms:
+                self._taken[arms[position]] = item
 
 
-def _chained(first: Iterator[Any], second: Iterator[Any]) -> Iterator[Any]:
-    yield from first
-    yield from second
+def checksum(values: dict[str, Any]) -> str:
+    """A digest of JSON values that changes with any of them."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _policy_from_json(values: Any) -> Any:
+    if not isinstance(values, dict):
+        raise SnapshotError(f"policy: expected an object with a type, not {values!r:.60}")
+    try:
+        return spec_from_json(values)
+    except (TypeError, ValueError) as error:
+        raise SnapshotError(f"policy: {error}") from None
+
+
+def _rows(values: Any, where: str, width: int) -> list[list[Any]]:
+    """A list of lists of that width."""
+    if not isinstance(values, list):
+        raise SnapshotError(f"{where}: expected a list, not {values!r:.60}")
+    for place, entry in enumerate(values):
+        if not isinstance(entry, (list, tuple)) or len(entry) != width:
+            raise SnapshotError(f"{where}[{place}]: expected {width} values, not {entry!r:.60}")
+    return values
 
 
 def checked_reward_range(reward_range: object) -> tuple[float, float]:

@@ -53,17 +53,14 @@ def state_from_json(saved: Any, pattern: Any, where: str = "state") -> Any:
     if isinstance(pattern, np.ndarray):
         return _array_from_json(saved, pattern, where)
     if isinstance(pattern, np.uint64):
-        if not isinstance(saved, str):
-            raise SnapshotError(f"{where}: expected a 64-bit word such as '0x2a', not {_brief(saved)}")
-        try:
-            return np.uint64(int(saved, 16))
-        except (ValueError, OverflowError):
-            raise SnapshotError(f"{where}: expected a 64-bit word such as '0x2a', not {_brief(saved)}") from None
-    if isinstance(pattern, bool):
+        return np.uint64(word_from_json(saved, where))
+    if isinstance(pattern, (bool, np.bool_)):
         if not isinstance(saved, bool):
             raise SnapshotError(f"{where}: expected true or false, not {_brief(saved)}")
         return saved
-    if isinstance(pattern, int):
+    if isinstance(pattern, (int, np.integer)):
+        if isinstance(saved, str):  # an unsigned word of an array, kept in a field for whole numbers
+            return word_from_json(saved, where)
         if isinstance(saved, bool) or not isinstance(saved, int):
             raise SnapshotError(f"{where}: expected a whole number, not {_brief(saved)}")
         return saved
@@ -72,6 +69,17 @@ def state_from_json(saved: Any, pattern: Any, where: str = "state") -> Any:
     if isinstance(saved, bool) or not isinstance(saved, (int, float)):
         raise SnapshotError(f"{where}: expected a number, not {_brief(saved)}")
     return float(saved)
+
+
+def word_from_json(saved: Any, where: str) -> int:
+    """A 64-bit word that was written in hexadecimal, or as a plain whole number."""
+    try:
+        word = int(saved, 16) if isinstance(saved, str) else saved
+    except ValueError:
+        word = None
+    if isinstance(word, bool) or not isinstance(word, int) or not 0 <= word < 2**64:
+        raise SnapshotError(f"{where}: expected a 64-bit word such as '0x2a', not {_brief(saved)}")
+    return word
 
 
 def _array_from_json(saved: Any, pattern: NDArray[Any], where: str) -> NDArray[Any]:

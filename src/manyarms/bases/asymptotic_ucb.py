@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 from ..compiled import kernel
 from ..contract import Choice, register
 from ..specs import positive
-from ..streams import negative_mask, u64
+from ..streams import i64, negative_mask, u64
 from .base import Base, next_untried
 from .tournament import tournament_nodes
 
 # Indices are below 100, so the line and the plain formula agree to within 1e-13.
 DOUBT = 1e-12
-LEAST_CLOSING = 1e-300  # divides into something beyond every level
+TIE_BREAK = 1e-200  # changes the sign of 0 and of no other number that can occur
+LEAST_CLOSING = 1e-200  # divides into something beyond every level, yet not beyond every float
 UNTRIED = 1e9  # stands for the infinite index of an arm that has not been played
 NO_ARM = -1e9  # at leaves beyond the last arm
 
@@ -132,8 +133,8 @@ def climb(base: AsymptoticUCBState, start: int, level: float) -> bool:
         rival = u64(base.winners[sibling])
         rival_value = base.means[rival] + level * base.slopes[rival]
         lead = value - rival_value
-        # Ties go to the lower slot.
-        loses = negative_mask(lead) | u64(u64(0) - u64((lead == 0.0) & (rival < slot)))
+        # A tie goes to the left side, which has the lower slots.
+        loses = negative_mask(lead - TIE_BREAK * i64(node & u64(1)))
         both = slot ^ rival
         slot = slot ^ (both & loses)
         value = max(value, rival_value)

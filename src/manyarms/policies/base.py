@@ -127,8 +127,8 @@ def assumed_horizon(known: int, rounds: int) -> float:
 
 
 def last_block_rank(rounds: int) -> int:
-    """The greatest block rank m that can begin within ``rounds`` rounds: blocks 1 … m - 1 take 2^m - 2."""
-    return max(1, math.floor(math.log2(rounds + 1)))
+    """The greatest block rank m that can be opened by the end of ``rounds`` rounds: blocks 1 … m - 1 take 2^m - 2."""
+    return max(1, math.floor(math.log2(rounds + 2)))
 
 
 def checked_horizon(owner: str, horizon: object) -> int | str | None:

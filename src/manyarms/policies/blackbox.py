@@ -66,9 +66,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     # The choice of verification/calibration.py, written up in docs/calibration.md.
     "calibrated": {
-        "threshold": 1.0,
+        "threshold": 2.0,
         "log_power": 1.0,
-        "log_base": math.e,
+        "log_base": 2.0,
         "log_factor": False,
         "base_horizon": "block",
     },
@@ -186,7 +186,7 @@ class Blackbox(Policy):
     def slots(self, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
         rank = last_block_rank(rounds)
-        horizon = assumed_horizon(horizon_number(self.horizon), 2 ** (rank + 1))
+        horizon = assumed_horizon(horizon_number(self.horizon), 2 ** (rank + 2))
         return subsample_size(self.settings(), rank, horizon)
 
     def start(self, rounds: int) -> BlackboxState:

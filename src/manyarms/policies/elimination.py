@@ -53,7 +53,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     # The settings behind the published figure.
     "published": {"threshold": 1.0, "log_base": math.e, "log_factor": False, "cap": False, "warm_start": False},
     # The choice of verification/calibration.py, written up in docs/calibration.md.
-    "calibrated": {"threshold": 0.05, "log_base": 2.0, "log_factor": False, "cap": True, "warm_start": True},
+    "calibrated": {"threshold": 0.02, "log_base": 2.0, "log_factor": False, "cap": True, "warm_start": True},
 }
 
 
@@ -159,7 +159,7 @@ class Elimination(Policy):
     def slots(self, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
         rank = last_block_rank(rounds)
-        horizon = assumed_horizon(horizon_number(self.horizon), 2 ** (rank + 1))
+        horizon = assumed_horizon(horizon_number(self.horizon), 2 ** (rank + 2))
         return subsample_size(self.settings(), rank, horizon)
 
     def start(self, rounds: int) -> EliminationState:

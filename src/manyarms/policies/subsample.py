@@ -261,7 +261,7 @@ SSUCB_PRESETS: dict[str, dict[str, Any]] = {
     # Behind the published figure of Suk & Kim: floor(max(sqrt(T), T^(beta / (beta + 1)))) arms.
     "published": {"sigma": 1.0},
     # The choice of verification/calibration.py, written up in docs/calibration.md.
-    "calibrated": {"sigma": 0.25},
+    "calibrated": {"sigma": 0.05},
 }
 
 

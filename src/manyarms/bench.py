@@ -1,0 +1,227 @@
+"""Benchmarks: what a round costs, as a ratio to a floor measured in the same run.
+
+The floor kernel draws the same two random numbers a round as a policy and its world do, reads
+and writes one number of an array, and does nothing else. Ratios to it can be compared between
+machines; nanoseconds cannot. The policies are timed in turns with the floor, and the fastest
+of several turns counts, so that a noisy neighbour slows neither alone.
+"""
+
+import json
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bases import UCB, Greedy
+from .compiled import IS_COMPILING, loop
+from .drifts import Rotting
+from .engine import play_replications, simulate
+from .noises import Bernoulli
+from .policies import SSUCB, Blackbox, Elimination, Oracle, Policy, Subsample, UniformPlay
+from .reservoirs import PowerLaw
+from .results import Table
+from .streams import NOISE_STREAM, POLICY_STREAM, bits_at, index_below, replication_key, stream_key, uniform
+from .trace import NoLog
+from .world import World
+
+ROUNDS = 1 << 21
+"""Rounds of one timing. The last block of ``Blackbox`` then has 1,024 arms for half of them."""
+
+SHORT, LONG = 100_000, 10_000_000
+"""The horizons between which the cost of a round should not grow."""
+
+WORLD = World(PowerLaw(beta=1.0), Rotting(rate="1/t"), Bernoulli())
+
+
+def policies_timed() -> dict[str, Policy]:
+    """What is timed, by name."""
+    return {
+        "Elimination": Elimination(beta=1.0),
+        "Elimination, paper": Elimination(beta=1.0, preset="paper"),
+        "Blackbox(UCB)": Blackbox(base=UCB(), beta=1.0, preset="paper"),
+        "SSUCB": SSUCB(beta=1.0),
+        "Subsample(Greedy)": Subsample(base=Greedy(), beta=1.0),
+        "UniformPlay": UniformPlay(),
+        "Oracle": Oracle(),
+    }
+
+
+@loop
+def floor_loop(numbers: NDArray[np.float64], seed: int, rounds: int) -> float:
+    """Two random draws and one read and write a round."""
+    key = replication_key(seed, 0)
+    policy_key = stream_key(key, POLICY_STREAM, 0)
+    noise_key = stream_key(key, NOISE_STREAM, 0)
+    total = 0.0
+    for round in range(1, rounds + 1):
+        place = index_below(bits_at(policy_key, round, 0), numbers.size)
+        number = numbers[place]
+        total += uniform(bits_at(noise_key, place, round))
+        numbers[place] = number + total
+    return total
+
+
+def floor_ns(rounds: int) -> float:
+    """Nanoseconds a round of the floor."""
+    numbers = np.zeros(1024)
+    began = time.perf_counter()
+    floor_loop(numbers, np.uint64(1), rounds)
+    return (time.perf_counter() - began) / rounds * 1e9
+
+
+def policy_ns(spec: Policy, horizon: int, rounds: int) -> float:
+    """Nanoseconds a round of a policy, over as many replications as make up ``rounds``."""
+    replications = max(1, rounds // horizon)
+    played = spec.told(horizon)
+    state, world = played.start(horizon), WORLD.start(played.slots(horizon))
+    checkpoints = np.linspace(0, horizon, 65)[1:].astype(np.int64)
+    out = np.zeros((replications, checkpoints.size, 9))
+    stop = np.zeros(1, dtype=np.int64)
+    label = np.uint64(played.digest())
+    began = time.perf_counter()
+    play_replications(state, world, NoLog(unused=0.0), np.uint64(1), label, 1.0, 0, checkpoints, out, stop)
+    return (time.perf_counter() - began) / (replications * horizon) * 1e9
+
+
+def measure(turns: int = 5, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    """All figures, as plain values.
+
+    Parameters
+    ----------
+    turns
+        How often everything is timed; the fastest turn counts.
+    say
+        Told what is being measured.
+    """
+    timed = policies_timed()
+    say("compiling")
+    floor_ns(1000)
+    for spec in timed.values():
+        policy_ns(spec, 1000, 1000)
+
+    say(f"a round of each policy, {ROUNDS:,} rounds, {turns} turns")
+    floors = [floor_ns(ROUNDS) for _ in range(2)]
+    costs: dict[str, list[float]] = {name: [] for name in timed}
+    for _ in range(turns):
+        for name, spec in timed.items():
+            costs[name].append(policy_ns(spec, ROUNDS, ROUNDS))
+            floors.append(floor_ns(ROUNDS))
+    floor = min(floors)
+
+    say(f"growth from horizon {SHORT:,} to {LONG:,}")
+    growth = {}
+    for name, spec in timed.items():
+        short = min(policy_ns(spec, SHORT, ROUNDS) for _ in range(3))
+        long = min(policy_ns(spec, LONG, LONG) for _ in range(2))
+        growth[name] = {"short_ns": short, "long_ns": long, "ratio": long / short}
+
+    say("two threads against one")
+    threads = min_seconds(1) / min_seconds(2)
+
+    say("memory and first call, in new processes")
+    fresh = in_new_process(FIRST_CALL)
+    memory = in_new_process(PEAK_MEMORY)
+    return {
+        "machine": {"processor": processor_name(), "python": platform.python_version()},
+        "rounds": ROUNDS,
+        "floor_ns": floor,
+        "policies": {name: {"ns": min(times), "ratio": min(times) / floor} for name, times in costs.items()},
+        "growth": growth,
+        "threads": threads,
+        "memory_mb": memory["memory_mb"],
+        "first_call_s": fresh["first_call_s"],
+        "import_s": fresh["import_s"],
+    }
+
+
+def min_seconds(threads: int) -> float:
+    """The least time of a simulation with this many threads."""
+    spec = Elimination(beta=1.0)
+
+    def once() -> float:
+        began = time.perf_counter()
+        simulate(spec, WORLD, horizon=1_000_000, replications=24, seed=1, threads=threads)
+        return time.perf_counter() - began
+
+    return min(once() for _ in range(4))
+
+
+FIRST_CALL = """
+import json, time
+began = time.perf_counter()
+import manyarms as ma
+imported = time.perf_counter()
+world = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting(rate="1/t"), ma.Bernoulli())
+ma.simulate(ma.Elimination(beta=1.0), world, horizon=1000, seed=1)
+done = time.perf_counter()
+print(json.dumps({"import_s": imported - began, "first_call_s": done - imported}))
+"""
+
+PEAK_MEMORY = """
+import json, resource
+import manyarms as ma
+from manyarms.bench import policies_timed, peak_memory_mb
+world = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting(rate="1/t"), ma.Bernoulli())
+ma.simulate(policies_timed(), world, horizon=10_000_000, seed=1)
+print(json.dumps({"memory_mb": peak_memory_mb()}))
+"""
+
+
+def peak_memory_mb() -> float:
+    """The most memory this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def in_new_process(program: str) -> dict[str, float]:
+    """Run a program twice, so that the second finds the compile cache; return what it prints."""
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def processor_name() -> str:
+    """The processor, as the system calls it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def report(figures: dict[str, Any]) -> str:
+    """The figures as text."""
+    table = Table(
+        [{"policy": "floor", "ns a round": figures["floor_ns"], "ratio": 1.0, "growth 10^5 to 10^7": float("nan")}]
+        + [
+            {
+                "policy": name,
+                "ns a round": found["ns"],
+                "ratio": found["ratio"],
+                "growth 10^5 to 10^7": figures["growth"][name]["ratio"],
+            }
+            for name, found in figures["policies"].items()
+        ]
+    )
+    return (
+        f"{table}\n\n"
+        f"two threads against one   {figures['threads']:.2f} times as fast\n"
+        f"peak memory               {figures['memory_mb']:.0f} MB, all of these at horizon 10^7\n"
+        f"first call, new process   {figures['first_call_s']:.2f} s, after {figures['import_s']:.2f} s of importing\n"
+        f"{figures['machine']['processor']}, Python {figures['machine']['python']}"
+    )
+
+
+def require_compiler() -> None:
+    """Without the compiler there is nothing to time."""
+    if not IS_COMPILING:
+        raise RuntimeError("the compiler is switched off; unset NUMBA_DISABLE_JIT to run the benchmark")

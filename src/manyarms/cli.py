@@ -1,0 +1,147 @@
+"""The command line: ``manyarms reproduce | policies | worlds | check | bench``."""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import reproduce
+from .checks import check_base, check_policy, check_world, examples
+from .results import Table
+from .specs import SPEC_TYPES
+from .version import __version__
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except (ValueError, TypeError, LookupError, ImportError, RuntimeError) as error:
+        print(f"manyarms {options.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="manyarms",
+        description="Bandits with more arms than anyone can try, whose arms change while you play them.",
+    )
+    parser.add_argument("--version", action="version", version=f"manyarms {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    again = commands.add_parser("reproduce", help="the paper's algorithms in the world of its figure")
+    again.add_argument("--betas", type=float, nargs="+", default=list(reproduce.BETAS), metavar="BETA")
+    again.add_argument("--horizon", type=int, default=reproduce.HORIZON)
+    again.add_argument("--replications", type=int, default=reproduce.REPLICATIONS)
+    again.add_argument("--seed", type=int, default=reproduce.SEED)
+    again.add_argument("--folder", type=Path, default=Path("results"), help="where the picture goes")
+    again.add_argument("--json", action="store_true", help="rows for machines instead of a table")
+    again.set_defaults(run=_reproduce)
+
+    for kind, text in (("policies", "what can be played"), ("worlds", "what can be played against")):
+        listing = commands.add_parser(kind, help=text)
+        listing.add_argument("--json", action="store_true", help="for machines")
+        listing.set_defaults(run=_policies if kind == "policies" else _worlds)
+
+    check = commands.add_parser("check", help="the promises of a policy, base or part of a world")
+    check.add_argument("names", nargs="*", metavar="NAME", help="all of the package's if left out")
+    check.set_defaults(run=_check)
+
+    bench = commands.add_parser("bench", help="what a round costs")
+    bench.add_argument("--json", action="store_true", help="figures for machines instead of a table")
+    bench.add_argument("--turns", type=int, default=5, help="how often everything is timed")
+    bench.set_defaults(run=_bench)
+    return parser
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    began = time.perf_counter()
+    results = reproduce.reproduce(options.betas, options.horizon, options.replications, options.seed)
+    if not all(result.is_complete for result in results.values()):
+        print("interrupted; nothing was written", file=sys.stderr)
+        return 130
+    if options.json:
+        print(json.dumps(reproduce.rows(results), indent=1))
+        return 0
+    seconds = time.perf_counter() - began
+    print(
+        f"Regret in the world of the paper's figure: horizon {options.horizon:,}, "
+        f"{options.replications} replications, seed {options.seed}, {seconds:.0f} s.\n"
+        "Every policy meets the same arms and the same noise. ± is the 95 % interval.\n"
+    )
+    print(reproduce.table(results))
+    import matplotlib
+
+    matplotlib.use("Agg")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    path = options.folder / "reproduce.png"
+    reproduce.figure(results).savefig(path, dpi=150)
+    print(f"\nThe curves are in {path}")
+    return 0
+
+
+def _listing(kinds: Sequence[str], as_json: bool) -> int:
+    found = [
+        {
+            "name": name,
+            "kind": spec_type.kind,
+            "what": (spec_type.__doc__ or "").strip().splitlines()[0],
+        }
+        for name, spec_type in sorted(SPEC_TYPES.items())
+        if spec_type.kind in kinds
+    ]
+    found.sort(key=lambda row: kinds.index(row["kind"]))
+    print(json.dumps(found, indent=1, ensure_ascii=False) if as_json else Table(found))
+    return 0
+
+
+def _policies(options: argparse.Namespace) -> int:
+    return _listing(("policy", "base"), options.json)
+
+
+def _worlds(options: argparse.Namespace) -> int:
+    return _listing(("reservoir", "drift", "noise"), options.json)
+
+
+def _check(options: argparse.Namespace) -> int:
+    known = {type(spec).__name__: spec for spec in examples()}
+    unknown = [name for name in options.names if name not in known]
+    if unknown:
+        raise LookupError(f"nothing is called {unknown[0]!r}; there are {', '.join(sorted(known))}")
+    failed = 0
+    for name in options.names or sorted(known):
+        try:
+            _check_one(known[name])
+        except AssertionError as error:
+            failed += 1
+            print(f"{name}: {error}")
+        else:
+            print(f"{name}: keeps its promises")
+    return 1 if failed else 0
+
+
+def _check_one(spec: object) -> None:
+    raise NotImplementedError
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from . import bench
+
+    bench.require_compiler()
+    figures = bench.measure(options.turns, say=lambda text: print(f"… {text}", file=sys.stderr))
+    print(json.dumps(figures, indent=1) if options.json else bench.report(figures))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

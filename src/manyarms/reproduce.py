@@ -1,0 +1,101 @@
+"""Reproduce: the world of the paper's figure, the paper's two algorithms and its rival in it.
+
+Suk & Kim, Section 7: means 1 - U^(1/beta), the played arm loses 1/t at round t, losses uniform
+between 0 and twice the gap. Every policy meets the same arms and the same noise.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .bases import UCB
+from .drifts import Rotting
+from .engine import simulate
+from .noises import GapUniform
+from .policies import SSUCB, Blackbox, Elimination, Policy, UniformPlay
+from .reservoirs import PowerLaw
+from .results import Result, Table, mean_and_half_width
+from .world import World
+
+BETAS = (0.8, 1.0, 1.2)
+HORIZON = 100_000
+REPLICATIONS = 50
+SEED = 1
+
+
+def figure_world(beta: float) -> World:
+    """The world of the figure."""
+    return World(PowerLaw(beta=beta), Rotting(rate="1/t"), GapUniform())
+
+
+def figure_policies(beta: float) -> dict[str, Policy]:
+    """The paper's algorithms as its text states them, as its figure set them, and calibrated."""
+    return {
+        "Elimination, paper": Elimination(beta=beta, preset="paper"),
+        "Elimination, published": Elimination(beta=beta, preset="published"),
+        "Elimination, calibrated": Elimination(beta=beta),
+        "Blackbox(UCB), paper": Blackbox(base=UCB(), beta=beta, preset="paper"),
+        "Blackbox(UCB), published": Blackbox(base=UCB(), beta=beta, preset="published"),
+        "Blackbox(UCB), calibrated": Blackbox(base=UCB(), beta=beta),
+        "SSUCB, published": SSUCB(beta=beta, preset="published"),
+        "SSUCB, calibrated": SSUCB(beta=beta),
+        "UniformPlay": UniformPlay(),
+    }
+
+
+def reproduce(
+    betas: Sequence[float] = BETAS, horizon: int = HORIZON, replications: int = REPLICATIONS, seed: int = SEED
+) -> dict[float, Result]:
+    """One result for each beta."""
+    return {beta: simulate(figure_policies(beta), figure_world(beta), horizon, replications, seed) for beta in betas}
+
+
+def rows(results: dict[float, Result]) -> list[dict[str, Any]]:
+    """One row for each policy and beta."""
+    found = []
+    for beta, result in results.items():
+        for name in result.policies:
+            mean, half_width = mean_and_half_width(result.final_regret(name))
+            found.append(
+                {
+                    "policy": name,
+                    "beta": beta,
+                    "horizon": result.horizon,
+                    "replications": len(result.replications[name]),
+                    "mean": mean,
+                    "half_width": half_width,
+                    "restarts": float(result.final(name, "restarts").mean()),
+                }
+            )
+    return found
+
+
+def table(results: dict[float, Result]) -> Table:
+    """Policies down, betas across: mean regret, its 95 % half-width, restarts."""
+    lines = []
+    for name in next(iter(results.values())).policies:
+        line: dict[str, Any] = {"policy": name}
+        for beta, result in results.items():
+            mean, half_width = mean_and_half_width(result.final_regret(name))
+            line[f"beta {beta:g}"] = mean
+            line[f"± ({beta:g})"] = half_width
+            line[f"restarts ({beta:g})"] = float(result.final(name, "restarts").mean())
+        lines.append(line)
+    return Table(lines)
+
+
+def figure(results: dict[float, Result]) -> Any:
+    """Regret curves, one panel for each beta."""
+    import matplotlib.pyplot as plt
+
+    picture, panels = plt.subplots(
+        1, len(results), figsize=(4.6 * len(results), 4.4), sharey=True, layout="constrained", squeeze=False
+    )
+    for panel, (beta, result) in zip(panels[0], results.items(), strict=True):
+        result.plot(ax=panel)
+        panel.set_title(f"beta = {beta:g}")
+        panel.get_legend().remove()
+        panel.xaxis.set_major_locator(plt.MaxNLocator(5))
+    for panel in panels[0][1:]:
+        panel.set_ylabel("")
+    picture.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    return picture

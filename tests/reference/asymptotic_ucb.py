@@ -1,0 +1,20 @@
+"""Lattimore & Szepesvári, "Bandit Algorithms", Chapter 8: asymptotically optimal UCB."""
+
+import math
+
+from .dense import Dense
+
+
+class AsymptoticUCB(Dense):
+    def __init__(self, arms, horizon, log_horizon, sigma):
+        super().__init__(arms, horizon, log_horizon)
+        self.sigma = sigma
+
+    def indices(self):
+        # f(t) = 1 + t log(t)^2, t the round about to be played: the same for all arms.
+        t = sum(self.plays) + 1
+        self.log_f = math.log(1.0 + t * math.log(t) * math.log(t))
+        return super().indices()
+
+    def index(self, total, plays):
+        return total / plays + self.sigma * math.sqrt(2.0 * self.log_f / plays)

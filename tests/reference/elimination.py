@@ -1,0 +1,53 @@
+"""Suk & Kim, Algorithm 2: Restarting Subsampling Elimination. Line numbers are those of its listing."""
+
+import itertools
+
+from .sizes import assumed_horizon, elimination_size, log
+from .squares import bits_at, uniform
+
+
+def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, cap, warm_start, top):
+    """``horizon`` is None when unknown. ``key`` is that of the policy's stream: round t is address (t, 0)."""
+    t = 1
+    while True:  # one turn for each episode (line 1, and line 9: return to line 2)
+        subsample, live = [], []
+        # Line 2: for m = 1, 2, …. T rounds have passed by m = ceil(log T); ours go on if they are asked to.
+        for m in itertools.count(1):
+            # Line 3: subsample A_m and let G <- A_m. With a warm start, an arm that is still live keeps
+            # its place and fresh arms take the others, in order.
+            reckoned = assumed_horizon(horizon, t - 1 + 2**m)
+            size = elimination_size(m, beta, reckoned, log_base, log_factor, cap)
+            staying = set(live) if warm_start else set()
+            previous, subsample = subsample, []
+            for place in range(size):
+                if place < len(previous) and previous[place] in staying:
+                    subsample.append(previous[place])
+                else:
+                    subsample.append(counts.arms)
+                    counts.arms += 1
+            assert staying <= set(subsample)
+            live = list(subsample)
+            counts.blocks += 1
+            scores = dict.fromkeys(subsample, 0.0)  # sum of IW_s(a) over the block
+            for _ in range(2**m):  # line 4: t = t_l^m, …, t_l^m + 2^m - 1
+                # Line 5: play a_t uniform on G_t.
+                probability = 1.0 / len(live)
+                arm = live[int(uniform(bits_at(key, t, 0)) * len(live))]
+                reward = yield arm, probability
+                t += 1
+                # IW_t(a) = (1 - Y_t(a_t)) 1{a_t = a} / P(a_t = a): zero for all but the played arm.
+                scores[arm] += (top - reward) / probability
+                # Line 6: drop every a in G_t whose sum is at least C_2 |A_m| log T.
+                bound = threshold * size * log(reckoned, log_base)
+                for loser in [a for a in live if scores[a] >= bound]:
+                    # "Uniform on G_t" needs some order of G_t to turn a random number into an arm. This
+                    # rule (the last one takes the place that falls free) is the only thing taken from
+                    # the fast code.
+                    live[live.index(loser)] = live[-1]
+                    live.pop()
+                if not live:  # line 7: the restart test
+                    break
+            if not live:
+                counts.restarts += 1  # line 8: l <- l + 1
+                break
+            # Line 11: the block is over; the next one follows.

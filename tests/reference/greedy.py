@@ -1,0 +1,8 @@
+"""Bayati et al.: one play of each arm, then always the best mean reward."""
+
+from .dense import Dense
+
+
+class Greedy(Dense):
+    def index(self, total, plays):
+        return total / plays

@@ -1,0 +1,15 @@
+"""Suk & Kim, Algorithm 3: the horizon form of UCB."""
+
+import math
+
+from .dense import Dense
+
+
+class UCB(Dense):
+    def __init__(self, arms, horizon, log_horizon, width):
+        super().__init__(arms, horizon, log_horizon)
+        self.width = width
+
+    def index(self, total, plays):
+        # Line 4: (1 / N) sum of rewards + sqrt(2 log T / N); infinite where N = 0.
+        return total / plays + math.sqrt(self.width * self.log_horizon / plays)

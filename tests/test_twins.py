@@ -1,0 +1,453 @@
+"""Every policy and base makes the choice of its slow twin, in every round and to the bit."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import manyarms as ma
+from manyarms import streams
+from manyarms.engine import play_replications
+from manyarms.policies import blackbox as fast_blackbox
+from manyarms.policies import elimination as fast_elimination
+from manyarms.policies import subsample as fast_subsample
+from manyarms.trace import COLUMNS, new_log
+from tests.reference import loop, sizes, squares
+from tests.reference.asymptotic_ucb import AsymptoticUCB
+from tests.reference.twins import twin_run
+from tests.reference.ucb import UCB
+
+# ---------------------------------------------------------------- the comparison
+
+
+def calibrated_settings(spec):
+    """The calibrated preset of a policy, with the base of its logarithm as a user writes it."""
+    presets = {
+        "Elimination": fast_elimination.PRESETS,
+        "Blackbox": fast_blackbox.PRESETS,
+        "SSUCB": fast_subsample.SSUCB_PRESETS,
+    }.get(type(spec).__name__)
+    if presets is None:
+        return None
+    preset = dict(presets["calibrated"])
+    if preset.get("log_base") == math.e:
+        preset["log_base"] = "e"
+    return preset
+
+
+def twin_of_run(spec, world, horizon, seed, replication=0):
+    label = spec.told(horizon).digest()
+    return twin_run(spec, world, horizon, seed, replication, label, calibrated_settings(spec))
+
+
+def check_log(fast, slow):
+    """All rounds, in order, so that a failure names the first round that differs."""
+    fast_rows = zip(*(getattr(fast, name).tolist() for name in loop.LOG), strict=True)
+    for t, (fast_row, slow_row) in enumerate(zip(fast_rows, slow, strict=True), start=1):
+        assert dict(zip(loop.LOG, fast_row, strict=True)) == dict(zip(loop.LOG, slow_row, strict=True)), f"round {t}"
+
+
+def check_columns(fast, checkpoints, slow):
+    for row, t in zip(fast.tolist(), checkpoints.tolist(), strict=True):
+        assert dict(zip(COLUMNS, row, strict=True)) == dict(zip(loop.COLUMNS, slow[t - 1], strict=True)), f"round {t}"
+
+
+def check_same(spec, world, horizon, seed, replications=1):
+    """Play both, compare all, and return the fast log of the first replication and its last columns."""
+    result = ma.simulate({"it": spec}, world, horizon, replications=replications, seed=seed, log=True, threads=1)
+    for replication in range(replications):
+        log, columns = twin_of_run(spec, world, horizon, seed, replication)
+        check_log(result.logs["it"][replication], log)
+        check_columns(result["it"][replication], result.checkpoints, columns)
+    return result.logs["it"][0], dict(zip(COLUMNS, result["it"][0, -1].tolist(), strict=True))
+
+
+# ---------------------------------------------------------------- what is drawn
+
+# Four worlds by the types of their parts: each pair of a policy and one of them is compiled once.
+betas = st.one_of(
+    st.sampled_from([0.5, 0.8, 1.0, 1.2, 2.0]),
+    st.integers(300, 3000).map(lambda thousandths: thousandths / 1000),
+)
+reservoirs = st.builds(ma.PowerLaw, beta=betas, top=st.sampled_from([1.0, 1.0, 0.8]))
+tops = st.sampled_from([1.0, 1.0, 0.8])
+trends = st.sampled_from(
+    [ma.Rotting("1/t"), ma.Rotting(0.02), ma.Rotting("5%"), ma.Rotting("t^-0.7"), ma.Rising("3/t"), ma.Rising(0.01)]
+)
+crashes = st.builds(ma.Crash, probability=st.sampled_from([0.0, 0.01, 0.3]), to=st.sampled_from(["fresh", 0.0, 0.4]))
+jumps = st.builds(ma.JumpAt, play=st.sampled_from([1, 2, 7, 30]), size=st.sampled_from([-0.5, -0.1, 0.2]))
+
+still = st.builds(ma.World, reservoirs, st.just(ma.Still()), st.just(ma.Bernoulli()), tops)
+trending = st.builds(ma.World, reservoirs, trends, st.just(ma.GapUniform()), tops)
+crashing = st.builds(ma.World, reservoirs, crashes, st.just(ma.Bernoulli()), tops)
+jumping = st.builds(ma.World, reservoirs, jumps, st.just(ma.Exact()), tops)
+all_worlds = st.one_of(still, trending, crashing, jumping)
+two_worlds = st.one_of(crashing, trending)
+
+# At 2^m - 2 rounds a block ends with the run, and the next one is opened and never played.
+horizons = st.one_of(
+    st.integers(1, 60), st.integers(60, 3000), st.sampled_from([2, 6, 14, 30, 62, 126, 254, 510, 1022, 2046])
+)
+seeds = st.integers(0, 2**64 - 1)
+
+
+def maybe(*values):
+    return st.sampled_from([None, *values])
+
+
+told_horizons = st.sampled_from([None, None, "doubling", 50, 4096])
+
+eliminations = st.builds(
+    ma.Elimination,
+    beta=betas,
+    preset=st.sampled_from(["paper", "published", "calibrated"]),
+    threshold=maybe(0.02, 0.1, 0.3),
+    log_base=maybe(2, "e", 10.0),
+    log_factor=maybe(True, False),
+    cap=maybe(True, False),
+    warm_start=maybe(True, False),
+    top=tops,
+    horizon=told_horizons,
+)
+
+
+def blackboxes(base):
+    return st.builds(
+        ma.Blackbox,
+        base=base,
+        beta=betas,
+        preset=st.sampled_from(["paper", "published", "calibrated"]),
+        threshold=maybe(0.05, 0.2, 0.5),
+        log_power=maybe(0.0, 1.0, 1.5),
+        log_base=maybe(2, "e", 10.0),
+        log_factor=maybe(True, False),
+        base_horizon=maybe("block", "run"),
+        top=tops,
+        horizon=told_horizons,
+    )
+
+
+def subsamples(base):
+    return st.builds(ma.Subsample, base=base, beta=betas, arms=maybe(1, 2, 3, 17, 64), horizon=told_horizons)
+
+
+ssucbs = st.builds(
+    ma.SSUCB,
+    beta=betas,
+    preset=st.sampled_from(["paper", "published", "calibrated"]),
+    sigma=maybe(0.1, 0.5),
+    arms=maybe(1, 2, 3, 17, 64),
+    horizon=told_horizons,
+)
+ucbs = st.builds(ma.UCB, width=st.sampled_from([2.0, 0.5, 0.1]))
+asymptotic_ucbs = st.builds(ma.AsymptoticUCB, sigma=st.sampled_from([1.0, 0.5, 0.1]))
+
+thorough = settings(deadline=None, derandomize=True, max_examples=150)
+brief = settings(deadline=None, derandomize=True, max_examples=60)
+
+# ---------------------------------------------------------------- policies and bases
+
+
+@thorough
+@given(eliminations, all_worlds, horizons, seeds)
+def test_elimination_plays_as_its_twin(spec, world, horizon, seed):
+    check_same(spec, world, horizon, seed)
+
+
+@thorough
+@given(blackboxes(ucbs), all_worlds, horizons, seeds)
+def test_blackbox_over_ucb_plays_as_its_twin(spec, world, horizon, seed):
+    check_same(spec, world, horizon, seed)
+
+
+@brief
+@given(blackboxes(st.just(ma.Greedy())), two_worlds, horizons, seeds)
+def test_blackbox_over_greedy_plays_as_its_twin(spec, world, horizon, seed):
+    check_same(spec, world, horizon, seed)
+
+
+@brief
+@given(blackboxes(st.just(ma.SuccessiveElimination())), two_worlds, horizons, seeds)
+def test_blackbox_over_successive_elimination_plays_as_its_twin(spec, world, horizon, seed):
+    check_same(spec, world, horizon, seed)
+
+
+@brief
+@given(blackboxes(asymptotic_ucbs), two_worlds, horizons, seeds)
+def test_blackbox_over_asymptotic_ucb_plays_as_its_twin(spec, world, horizon, seed):
+    check_same(spec, world, horizon, seed)
+
+
+@brief
+@given(subsamples(ucbs), two_worlds, horizons, seeds)
+def test_subsample_over_ucb_plays_as_its_twin(spec, world, horizon, seed):
+    check_same(spec, world, horizon, seed)
+
+
+@brief
+@given(subsamples(st.just(ma.Greedy())), two_worlds, horizons, seeds)
+def test_subsample_over_greedy_plays_as_its_twin(spec, world, horizon, seed):
+    check_same(spec, world, horizon, seed)
+
+
+@brief
+@given(subsamples(st.just(ma.SuccessiveElimination())), two_worlds, horizons, seeds)
+def test_subsample_over_successive_elimination_plays_as_its_twin(spec, world, horizon, seed):
+    check_same(spec, world, horizon, seed)
+
+
+@brief
+@given(subsamples(asymptotic_ucbs), two_worlds, horizons, seeds)
+def test_subsample_over_asymptotic_ucb_plays_as_its_twin(spec, world, horizon, seed):
+    check_same(spec, world, horizon, seed)
+
+
+@thorough
+@given(ssucbs, two_worlds, horizons, seeds)
+def test_ssucb_plays_as_its_twin(spec, world, horizon, seed):
+    check_same(spec, world, horizon, seed)
+
+
+@brief
+@given(all_worlds, horizons, seeds)
+def test_uniform_play_plays_as_its_twin(world, horizon, seed):
+    check_same(ma.UniformPlay(), world, horizon, seed)
+
+
+@brief
+@given(st.sampled_from([1, 2, 3, 20, 256]), all_worlds, st.integers(1, 400), seeds)
+def test_oracle_plays_as_its_twin(keep, world, horizon, seed):
+    check_same(ma.Oracle(keep=keep), world, horizon, seed)
+
+
+# ---------------------------------------------------------------- what the cases above have to contain
+
+FLIPS = ma.World(ma.PowerLaw(beta=1.0), ma.Crash(probability=0.01, to=0.0), ma.Bernoulli())
+WEAR = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting("1/t"), ma.GapUniform())
+ROT = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting(0.02), ma.GapUniform())
+
+
+def test_elimination_twins_meet_eliminations_restarts_and_several_blocks():
+    log, last = check_same(ma.Elimination(beta=1.0, threshold=0.02, warm_start=False), FLIPS, 3000, seed=5)
+    assert last["restarts"] >= 3
+    ranks = [len(set(log.block[log.episode == episode].tolist())) for episode in set(log.episode.tolist())]
+    assert max(ranks) >= 4
+    in_last_block = log.probability[log.block == log.block[-1]]
+    assert len(set(log.probability.tolist())) > 10
+    assert in_last_block[0] <= in_last_block[-1]
+
+
+def test_a_warm_start_carries_survivors_over_and_nothing_over_a_restart():
+    log, last = check_same(ma.Elimination(beta=1.0, threshold=0.05, warm_start=True), FLIPS, 3000, seed=6)
+    assert last["restarts"] >= 1
+    blocks = {b: set(log.arm[log.block == b].tolist()) for b in range(1, int(log.block[-1]) + 1)}
+    episode = {b: int(log.episode[log.block == b][0]) for b in blocks}
+    carried = [len(blocks[b] & blocks[b + 1]) for b in list(blocks)[:-1] if episode[b] == episode[b + 1]]
+    assert sum(number > 0 for number in carried) >= 3
+    for first, second in itertools.combinations(blocks, 2):
+        if episode[first] != episode[second]:
+            assert not blocks[first] & blocks[second]
+
+
+def test_a_cold_start_carries_no_arm_into_the_next_block():
+    log, _ = check_same(ma.Elimination(beta=1.0, threshold=0.05, warm_start=False), FLIPS, 3000, seed=6)
+    pairs = set(zip(log.block.tolist(), log.arm.tolist(), strict=True))
+    assert len(pairs) == len({arm for _, arm in pairs})
+
+
+@pytest.mark.parametrize("base", [ma.UCB(), ma.Greedy(), ma.SuccessiveElimination(), ma.AsymptoticUCB()])
+def test_blackbox_twins_meet_restarts_and_several_blocks(base):
+    spec = ma.Blackbox(base=base, beta=1.0, threshold=0.5, log_power=1.0)
+    log, last = check_same(spec, FLIPS, 3000, seed=7)
+    assert last["restarts"] >= 2
+    assert last["blocks"] >= last["restarts"] + 4
+    assert len(set(log.arm.tolist())) > 20
+
+
+@pytest.mark.parametrize("rounds", [2, 6, 14, 30, 254, 1022])
+def test_a_block_that_ends_with_the_run_leaves_an_open_one(rounds):
+    spec = ma.Elimination(beta=1.0, preset="paper", threshold=100.0)
+    log, last = check_same(spec, WEAR, rounds, seed=8)
+    assert last["blocks"] == log.block[-1] + 1
+
+
+def test_successive_elimination_twins_meet_dropped_arms():
+    spec = ma.Subsample(base=ma.SuccessiveElimination(), beta=1.0, arms=17)
+    log, _ = check_same(spec, WEAR, 3000, seed=9)
+    assert len(set(log.arm[-17:].tolist())) < 17
+
+
+@pytest.mark.parametrize(
+    ("base", "twin"),
+    [
+        (ma.UCB(width=2.0), lambda arms, horizon: UCB(arms, horizon, math.log(horizon), width=2.0)),
+        (ma.AsymptoticUCB(sigma=0.5), lambda arms, horizon: AsymptoticUCB(arms, horizon, 0.0, sigma=0.5)),
+    ],
+)
+def test_coins_make_exact_ties_which_go_to_the_lower_place(base, twin):
+    horizon = 1000
+    log, _ = check_same(ma.Subsample(base=base, beta=1.0, arms=30), FLIPS, horizon, seed=10)
+    slow = twin(30, horizon)
+    ties = 0
+    for arm, reward in zip(log.arm.tolist(), log.reward.tolist(), strict=True):
+        indices = slow.indices()
+        best = max(indices)
+        assert indices.index(best) == arm
+        ties += math.isfinite(best) and indices.count(best) > 1
+        slow.learn(arm, reward)
+    assert ties > 50
+
+
+def test_oracle_twins_meet_arms_that_are_let_go():
+    log, last = check_same(ma.Oracle(keep=2), ROT, 400, seed=11)
+    assert len(set(log.arm.tolist())) > 20
+    assert last["arms"] == 401
+
+
+def test_worlds_meet_both_ends_of_the_range():
+    log, last = check_same(ma.Subsample(base=ma.Greedy(), beta=1.0, arms=3), ROT, 500, seed=12)
+    assert log.next_mean.min() == 0.0
+    assert 0 < last["L_R"] < 499  # an arm at 0 that rots has not changed
+    rising = ma.World(ma.PowerLaw(beta=1.0), ma.Rising(0.01), ma.GapUniform())
+    log, last = check_same(ma.Subsample(base=ma.Greedy(), beta=1.0, arms=3), rising, 500, seed=12)
+    assert log.next_mean.max() == 1.0
+    assert last["V_R"] == 0.0
+    assert last["V"] > 0.0
+
+
+# ---------------------------------------------------------------- more than one replication
+
+ONE_OF_EACH = [
+    ma.Elimination(beta=1.0, threshold=0.05),
+    ma.Blackbox(base=ma.UCB(), beta=0.8, threshold=0.2),
+    ma.Blackbox(base=ma.AsymptoticUCB(), beta=1.0, threshold=0.2),
+    ma.Subsample(base=ma.Greedy(), beta=1.0),
+    ma.Subsample(base=ma.SuccessiveElimination(), beta=1.0, horizon="doubling"),
+    ma.SSUCB(beta=1.0),
+    ma.UniformPlay(),
+    ma.Oracle(keep=20),
+]
+
+
+@pytest.mark.parametrize("spec", ONE_OF_EACH, ids=lambda spec: spec.label())
+def test_each_replication_plays_as_its_own_twin(spec):
+    check_same(spec, FLIPS, 300, seed=2**64 - 1, replications=3)
+
+
+@pytest.mark.parametrize("spec", ONE_OF_EACH, ids=lambda spec: spec.label())
+def test_a_used_state_begins_as_a_new_one(spec):
+    # simulate makes one state for several replications when it keeps no log.
+    horizon, seed = 300, 13
+    played = spec.told(horizon)
+    checkpoints = np.array([100, horizon])
+    out = np.zeros((3, 2, len(COLUMNS)))
+    log = new_log(horizon)
+    play_replications(
+        played.start(horizon),
+        FLIPS.start(played.slots(horizon)),
+        log,
+        np.uint64(seed),
+        np.uint64(played.digest()),
+        FLIPS.top,
+        0,
+        checkpoints,
+        out,
+        np.zeros(1, dtype=np.int64),
+    )
+    for replication in range(3):
+        slow_log, columns = twin_of_run(spec, FLIPS, horizon, seed, replication)
+        check_columns(out[replication], checkpoints, columns)
+    check_log(log, slow_log)  # the last one's log is what remains
+
+
+# ---------------------------------------------------------------- the kinetic tournament, longer
+
+
+@pytest.mark.parametrize("world", [FLIPS, WEAR], ids=["Bernoulli", "GapUniform"])
+@pytest.mark.parametrize("sigma", [1.0, 0.25])
+def test_the_kinetic_tournament_is_the_dense_argmax_over_many_arms(world, sigma):
+    log, _ = check_same(ma.SSUCB(beta=1.0, sigma=sigma, arms=300), world, 20_000, seed=14)
+    assert len(set(log.arm.tolist())) == 300
+    assert np.count_nonzero(np.diff(log.arm[10_000:])) > 1000  # the lead still changes hands
+
+
+def test_the_kinetic_tournament_is_the_dense_argmax_block_after_block():
+    check_same(ma.SSUCB(beta=1.0, preset="published", horizon="doubling"), FLIPS, 20_000, seed=15)
+
+
+# ---------------------------------------------------------------- sizes and room
+
+GRID = [0.5, 0.8, 1.2, *(step / 20 for step in range(6, 61))]
+
+
+@pytest.mark.parametrize("horizon", [2, 1000, 4096, 100_000])
+def test_subsample_sizes_are_those_of_exact_arithmetic(horizon):
+    for beta in GRID:
+        for log_factor, log_base in [(False, 2), (True, 2), (True, "e"), (True, 10.0)]:
+            elimination = {
+                cap: ma.Elimination(beta=beta, log_base=log_base, log_factor=log_factor, cap=cap).settings()
+                for cap in (True, False)
+            }
+            box = ma.Blackbox(base=ma.UCB(), beta=beta, log_base=log_base, log_factor=log_factor).settings()
+            for m in range(1, 22):
+                for cap, chosen in elimination.items():
+                    fast = fast_elimination.subsample_size(chosen, m, float(horizon))
+                    assert fast == sizes.elimination_size(m, beta, horizon, log_base, log_factor, cap), (beta, m)
+                fast = fast_blackbox.subsample_size(box, m, float(horizon))
+                assert fast == sizes.blackbox_size(m, beta, horizon, log_base, log_factor), (beta, m)
+
+
+def test_one_subsample_for_the_run_has_the_size_of_exact_arithmetic():
+    lengths = [*range(1, 70), 100, 1000, 4096, 10_000, 59_049, 100_000, 2**20, 10**6, 2**30]
+    for beta, length in itertools.product(GRID, lengths):
+        spec = ma.SSUCB(beta=beta, horizon=length)
+        assert spec.slots(length) == sizes.subsample_size(length, beta), (beta, length)
+        published = spec.replace(preset="published")
+        assert published.slots(length) == sizes.subsample_size(length, beta, published=True), (beta, length)
+
+
+@pytest.mark.parametrize("horizon", [None, "doubling"])
+@pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])
+def test_there_is_room_for_every_block_that_can_be_opened(beta, horizon):
+    # Compiled code does not notice a write beyond the room, so no comparison of choices would.
+    for rounds in [*range(1, 70), 126, 127, 254, 255, 500]:
+        known = rounds if horizon is None else None
+        elimination = ma.Elimination(beta=beta, preset="paper", cap=False, horizon=horizon).told(rounds)
+        box = ma.Blackbox(base=ma.UCB(), beta=beta, preset="published", horizon=horizon).told(rounds)
+        one = ma.SSUCB(beta=beta, horizon=horizon).told(rounds)
+        room = {spec: spec.slots(rounds) for spec in (elimination, box, one)}
+        for m in range(1, 12):
+            # Block m is opened at the end of some round, not before blocks 1 … m - 1 took 2^m - 2 of
+            # them; how long before depends on the restarts, so any later round is possible.
+            if 2**m - 2 > rounds:
+                break
+            for opened in {2**m - 2, rounds}:
+                reckoned = sizes.assumed_horizon(known, opened + 2**m)
+                assert sizes.elimination_size(m, beta, reckoned, 2, True, False) <= room[elimination]
+                assert sizes.blackbox_size(m, beta, reckoned, "e", True) <= room[box]
+            if horizon == "doubling":
+                assert sizes.subsample_size(2**m, beta) <= room[one]
+
+
+# ---------------------------------------------------------------- streams
+
+
+def test_the_twins_streams_are_the_published_generators():
+    # The first outputs of SplitMix64 from seed 1234567, as published with many implementations.
+    first = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert [squares.splitmix64(1234567, step) for step in (1, 2, 3)] == first
+
+
+@settings(deadline=None, derandomize=True)
+@given(seeds, st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1), st.integers(0, 2**32 - 1), seeds)
+def test_streams_are_those_of_the_twins(seed, replication, index, sub_index, label):
+    key = squares.replication_key(seed, replication)
+    assert streams.replication_key(seed, replication) == key
+    assert streams.stream_key(key, streams.POLICY_STREAM, label) == squares.stream_key(key, 4, label)
+    bits = squares.bits_at(key | 1, index, sub_index)
+    assert streams.bits_at(key | 1, index, sub_index) == bits
+    assert streams.follow(bits, 3) == squares.splitmix64(bits, 3)
+    assert streams.uniform(bits) == squares.uniform(bits)
