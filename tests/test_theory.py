@@ -30,8 +30,8 @@ def within_standard_errors(values, expected, errors, allowance=0.0):
 
 def open_elimination(live):
     """A block of 8 arms of which ``live`` are left, by telling losses that eliminate the others."""
-    # Rank 3 without a cap: 2^(4 · 3/4) = 8 arms. T = 16, so log T = 4 and the threshold is 4 · 8 = 32:
-    # a loss of 32 probabilities reaches it at once.
+    # Block 3 has 2^(4 · 3/4) = 8 arms and 8 rounds. T = 16, so log T = 4 and the threshold is 8 · 4 = 32:
+    # a loss of 33 times the probability passes it at once.
     spec = ma.Elimination(beta=3.0, threshold=1.0, log_base=2, log_factor=False, cap=True, warm_start=False, horizon=16)
     state = begin(spec.start(1000), 12345)
     for round in range(1, 7):  # blocks 1 and 2
@@ -39,12 +39,12 @@ def open_elimination(live):
     assert state.block.size == 8
     for slot in range(8 - live):
         choice = Choice(slot=slot, arm=int(state.arms[slot]), probability=state.probability, block=3, round=7)
-        state = tell(state, choice, 1.0 - 32.0 * state.probability)
+        state = tell(state, choice, 1.0 - 33.0 * state.probability)
     assert state.live == live
     return state
 
 
-@pytest.mark.parametrize("live", [8, 5, 2, 1])
+@pytest.mark.parametrize("live", [8, 5, 2])
 def test_the_expected_score_increment_of_each_live_arm_is_its_gap(live):
     # Enumerate the choices. Arm a gets (1 - Y) / P with probability P and 0 otherwise: the mean is the gap.
     gaps = [0.1 * (slot + 1) for slot in range(8)]
@@ -234,8 +234,8 @@ def test_ucb_plays_an_arm_that_never_pays_at_most_one_plus_two_log_t_times(arms,
     most = 1 + math.floor(2 * math.log(horizon))
     bad = [int(base.plays[slot]) for slot in range(arms) if slot != good]
     assert max(bad) <= most
-    # And it is played again while its index exceeds that of the good arm, which is at most what it was
-    # before the last play of anything: n >= 2 log T / (1 + sqrt(2 log T / N))^2.
+    # When the good arm was played last, its N - 1 plays before gave it the largest index: that of an arm
+    # without a reward, sqrt(2 log T / n), was not above 1 + sqrt(2 log T / (N - 1)).
     width = 2 * math.log(horizon)
     assert min(bad) >= width / (1 + math.sqrt(width / int(base.plays[good] - 1))) ** 2
     assert sum(bad) + base.plays[good] == horizon
@@ -257,11 +257,11 @@ def test_ucb_plays_the_worse_of_two_arms_as_rarely_as_the_paper_proves():
     bound = math.ceil(32 * math.log(horizon) / 0.5**2) + 1
     assert bound == 1180
     assert mixed.max() <= bound
-    # The other way round: after n plays the worse arm's index is about its mean plus sqrt(2 log T / n), and
-    # it stays below that of the better arm only if n is about 2 log T / gap^2 = 74. The mean of the runs
-    # lies between half and twice that.
-    lai_robbins_like = 2 * math.log(horizon) / 0.5**2
-    assert lai_robbins_like / 2 <= mixed.mean() <= lai_robbins_like * 2
+    # The worse arm is left alone once sqrt(2 log T / n) has fallen to the gap, at n = 2 log T / gap^2 = 74
+    # (less, as the better arm's own width is added to the gap). Half and twice that is where other factors
+    # under the root, 1/2 and 8, would lead.
+    typical = 2 * math.log(horizon) / 0.5**2
+    assert typical / 2 <= mixed.mean() <= typical * 2
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,8 @@ def test_a_longer_horizon_makes_ucb_explore_more_and_more_plays_make_it_surer():
 def test_stationary_regret_is_that_of_an_independent_simulation(spec, horizon, known):
     replications = max(400, 400_000 // horizon)
     regret = ma.simulate({"it": spec}, COINS, horizon, replications=replications, seed=31).final_regret("it")
-    print(horizon, known, regret.mean(), regret.std() / math.sqrt(replications))
+    # Four standard errors of ours: a chance of 6e-5 for each case. The other simulation does not state its
+    # own error; 2% is that of SSUCB over some fifty runs.
     assert within_standard_errors(regret, known, errors=4.0, allowance=0.02 * known)
 
 

@@ -25,6 +25,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba as _numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic as _numba_intrinsic
 from numba.extending import overload
 
 numba: Any = _numba  # its type stubs know neither config nor _nrt
@@ -126,6 +129,26 @@ def intrinsic_cast(function: F, compiled_body: Callable[..., Any]) -> F:
         return compiled_body
 
     return function
+
+
+@_numba_intrinsic
+def _expect_false(_typing: Any, _condition: Any) -> Any:
+    """LLVM's own hint; it moves the unlikely code out of the way of the likely one."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        bit = ir.IntType(1)
+        hint = builder.module.declare_intrinsic("llvm.expect", [bit], ir.FunctionType(bit, [bit, bit]))
+        return builder.call(hint, [arguments[0], bit(0)])
+
+    return types.boolean(types.boolean), generate
+
+
+def rarely(condition: bool) -> bool:
+    """The condition, with a hint to the compiler that it is hardly ever true."""
+    return condition
+
+
+rarely = intrinsic_cast(rarely, lambda condition: _expect_false(condition))  # type: ignore[call-arg]
 
 
 class Loop:

@@ -231,7 +231,7 @@ def named_policies(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -
     if isinstance(policies, Mapping):
         named = dict(policies)
     else:
-        specs = [policies] if isinstance(policies, Policy) else list(policies)
+        specs = list(policies) if isinstance(policies, Iterable) else [policies]
         kinds = [type(spec).__name__ for spec in specs]
         named = {}
         for spec, kind in zip(specs, kinds, strict=True):
@@ -263,6 +263,8 @@ def checkpoint_rounds(checkpoints: int | Sequence[int] | None, horizon: int) -> 
     if isinstance(checkpoints, (int, np.integer)):
         number = min(count("simulate", "checkpoints", checkpoints), horizon)
         return np.unique(np.ceil(np.arange(1, number + 1) * (horizon / number)).astype(np.int64).clip(1, horizon))
+    if not isinstance(checkpoints, (Sequence, np.ndarray)):
+        raise TypeError(f"simulate: checkpoints must be a number of them or a list of rounds, not {checkpoints!r}")
     rounds = sorted({count("simulate", "each of the checkpoints", value) for value in checkpoints} | {horizon})
     if rounds[-1] > horizon:
         raise ValueError(f"simulate: checkpoint {rounds[-1]} lies beyond the horizon {horizon}")

@@ -94,7 +94,7 @@ def figure(results: dict[float, Result]) -> Any:
         result.plot(ax=panel)
         panel.set_title(f"beta = {beta:g}")
         panel.get_legend().remove()
-        panel.xaxis.set_major_locator(plt.MaxNLocator(5))
+        panel.locator_params(axis="x", nbins=5)
     for panel in panels[0][1:]:
         panel.set_ylabel("")
     picture.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)

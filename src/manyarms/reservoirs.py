@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .contract import fresh_mean, register
-from .specs import Spec, fraction, positive
+from .specs import Spec, fraction, positive, several
 from .streams import beta_draw, follow, index_below, uniform
 
 
@@ -313,15 +313,18 @@ class Mixture(Reservoir):
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        parts = tuple(self.reservoirs)
+        parts = several("Mixture", "reservoirs", self.reservoirs)
         if len(parts) < 2 or not all(isinstance(part, Reservoir) for part in parts):
             raise ValueError(f"Mixture: reservoirs must be two or more reservoirs, not {self.reservoirs!r}")
-        weights = (1.0,) * len(parts) if self.weights is None else tuple(self.weights)
+        weights = (1.0,) * len(parts) if self.weights is None else several("Mixture", "weights", self.weights)
         weights = tuple(positive("Mixture", "each of the weights", weight) for weight in weights)
         if len(weights) != len(parts):
             raise ValueError(f"Mixture: {len(parts)} reservoirs but {len(weights)} weights; give one for each")
         object.__setattr__(self, "reservoirs", parts)
-        object.__setattr__(self, "weights", tuple(weight / math.fsum(weights) for weight in weights))
+        total = math.fsum(weights)
+        if abs(total - 1.0) > 1e-12:  # else they are scaled already, and a spec read back must not change
+            weights = tuple(weight / total for weight in weights)
+        object.__setattr__(self, "weights", weights)
 
     def start(self) -> Any:
         """The state that the compiled loop carries."""

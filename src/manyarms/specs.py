@@ -7,7 +7,8 @@ A spec is a frozen dataclass that says what to build and nothing about how far i
 import dataclasses
 import hashlib
 import json
-import math
+import sys
+import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -104,7 +105,7 @@ def plain_number(value: Any) -> Any:
 def number(owner: str, name: str, value: Any) -> float:
     """``value`` as a finite float, or an error that names the field."""
     plain = plain_number(value)
-    if isinstance(plain, bool) or not isinstance(plain, (int, float)) or not math.isfinite(plain):
+    if isinstance(plain, bool) or not isinstance(plain, (int, float)) or not abs(plain) <= sys.float_info.max:
         raise ValueError(f"{owner}: {name} must be a finite number, not {value!r}")
     return float(plain)
 
@@ -130,7 +131,17 @@ def count(owner: str, name: str, value: Any, least: int = 1) -> int:
     result = number(owner, name, value)
     if result != int(result) or result < least:
         raise ValueError(f"{owner}: {name} must be a whole number of at least {least}, not {value!r}")
+    if result >= 2.0**63:  # states carry 64-bit integers
+        raise ValueError(f"{owner}: {name} must be below 2^63, not {value!r}")
     return int(plain_number(value))
+
+
+def several(owner: str, name: str, values: Any) -> tuple[Any, ...]:
+    """``values`` as a tuple, or an error that names the field."""
+    try:
+        return tuple(values)
+    except TypeError:
+        raise ValueError(f"{owner}: {name} must be a list, not {values!r}") from None
 
 
 def flag(owner: str, name: str, value: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import kernel
+from .compiled import kernel, rarely
 from .contract import Play, begin, fresh_mean, moved, register, reward_of
 from .drifts.base import Drift
 from .drifts.still import Still
@@ -139,7 +139,7 @@ def preview_world(world: WorldState, arm: int) -> float:
 def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[WorldState, float, float, float]:
     """Play the arm in this slot: the reward first, the drift after it."""
     visit = world.visits[slot]
-    if visit >> 32 != arm:
+    if rarely(visit >> 32 != arm):  # a fresh arm
         visit = address(arm, 0)
         world.means[slot] = preview_world(world, arm)
     mean = world.means[slot]

@@ -20,19 +20,29 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import kernel
+from ..compiled import kernel, rarely
 from ..contract import Choice, register
 from ..specs import positive
 from ..streams import i64, negative_mask, u64
 from .base import Base, next_untried
 from .tournament import tournament_nodes
 
-# Indices are below 100, so the line and the plain formula agree to within 1e-13.
+LARGEST_SIGMA = 10.0
+# With it, indices are below 100 and levels are known to within 1e-12 / 2, so the line and the plain
+# formula agree to within DOUBT.
 DOUBT = 1e-12
 TIE_BREAK = 1e-200  # changes the sign of 0 and of no other number that can occur
 LEAST_CLOSING = 1e-200  # divides into something beyond every level, yet not beyond every float
 UNTRIED = 1e9  # stands for the infinite index of an arm that has not been played
 NO_ARM = -1e9  # at leaves beyond the last arm
+
+
+class Clock(NamedTuple):
+    """What the coming round t makes of f, to within 1e-13: see ``ticked``."""
+
+    log_round: float  # log t
+    growth: float  # f(t) = 1 + t log(t)^2
+    confidence: float  # log f(t)
 
 
 class AsymptoticUCBState(NamedTuple):
@@ -42,6 +52,7 @@ class AsymptoticUCBState(NamedTuple):
     arms: int
     tried: int  # how many arms have been played
     told: int  # rewards so far
+    clock: Clock
     leaves: int
     sums: NDArray[np.float64]  # slot -> rewards
     plays: NDArray[np.int64]  # slot -> plays
@@ -71,6 +82,11 @@ class AsymptoticUCB(Base):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", positive("AsymptoticUCB", "sigma", self.sigma))
+        if self.sigma > LARGEST_SIGMA:
+            raise ValueError(
+                f"AsymptoticUCB: sigma must be at most {LARGEST_SIGMA:g}, not {self.sigma!r}; rewards lie in [0, 1], "
+                "so their scale is at most 1/2"
+            )
 
     def start(self, slots: int) -> AsymptoticUCBState:
         """A state with arrays for ``slots`` arms."""
@@ -80,6 +96,7 @@ class AsymptoticUCB(Base):
             arms=0,
             tried=0,
             told=0,
+            clock=Clock(log_round=0.0, growth=1.0, confidence=0.0),
             leaves=1,
             sums=np.zeros(nodes // 2, dtype=np.float64),
             plays=np.zeros(nodes // 2, dtype=np.int64),
@@ -95,6 +112,31 @@ def log_confidence(round: int) -> float:
     """Log f(t), f(t) = 1 + t log(t)^2."""
     log_round = math.log(round)
     return math.log(1.0 + round * log_round * log_round)
+
+
+@kernel
+def ticked(clock: Clock, round: int) -> Clock:
+    """The clock of this round, from that of the round before.
+
+    Two logarithms a round would cost as much as the whole tree. From one round to the next both
+    grow by log(1 + x) with x below 1.4 / round, and three terms of its series leave out less than
+    x^4 / 4 < 4e-15 from round 4,096 on; every 32nd round starts from the exact values again, so
+    that errors stay below 32 times that.
+    """
+    if rarely((round < 4096) | (round % 32 == 0)):
+        log_round = math.log(round)
+        growth = 1.0 + round * log_round * log_round
+        return Clock(log_round=log_round, growth=growth, confidence=math.log(growth))
+    log_round = clock.log_round + short_log(1.0 / (round - 1))
+    growth = 1.0 + round * log_round * log_round
+    step = (growth - clock.growth) / clock.growth
+    return Clock(log_round=log_round, growth=growth, confidence=clock.confidence + short_log(step))
+
+
+@kernel
+def short_log(x: float) -> float:
+    """Log(1 + x) for small x, by three terms."""
+    return x * (1.0 - x * (0.5 - x * (1.0 / 3.0)))
 
 
 @kernel
@@ -173,21 +215,21 @@ def climb_plainly(base: AsymptoticUCBState, start: int, level: float, confidence
 
 
 @kernel
-def settle(base: AsymptoticUCBState, start: int, level: float, confidence: float) -> None:
+def settle(base: AsymptoticUCBState, start: int, level: float, round: int) -> None:
     """Climb; where a game was in doubt, once more with care."""
-    if climb(base, start, level):
-        climb_plainly(base, start, level, confidence)
+    if rarely(climb(base, start, level)):
+        climb_plainly(base, start, level, log_confidence(round))
 
 
 @kernel
-def repair(base: AsymptoticUCBState, level: float, confidence: float) -> None:
+def repair(base: AsymptoticUCBState, level: float, round: int) -> None:
     """Play every game again whose outcome may have changed by this level."""
-    while base.expiries[1] < level:
+    while rarely(base.expiries[1] < level):
         # Down to the lowest game that has expired: its children have not.
         left = 2
         while base.expiries[left] < level or base.expiries[left + 1] < level:
             left = 2 * left if base.expiries[left] < level else 2 * left + 2
-        settle(base, left, level, confidence)
+        settle(base, left, level, round)
 
 
 def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: float) -> AsymptoticUCBState:
@@ -210,6 +252,7 @@ def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: floa
         arms=arms,
         tried=0,
         told=0,
+        clock=Clock(log_round=0.0, growth=1.0, confidence=0.0),
         leaves=leaves,
         sums=base.sums,
         plays=base.plays,
@@ -236,17 +279,18 @@ def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> Asymptotic
     base.sums[slot] = total
     base.plays[slot] = plays
     told = base.told + 1
-    confidence = log_confidence(told + 1)
-    level = base.sigma * math.sqrt(2.0 * confidence)
+    clock = ticked(base.clock, told + 1)
+    level = base.sigma * math.sqrt(2.0 * clock.confidence)
     base.means[slot] = total / plays
     base.slopes[slot] = 1.0 / math.sqrt(plays)
-    settle(base, base.leaves + slot, level, confidence)
-    repair(base, level, confidence)
+    settle(base, base.leaves + slot, level, told + 1)
+    repair(base, level, told + 1)
     return AsymptoticUCBState(
         sigma=base.sigma,
         arms=base.arms,
         tried=base.tried + (1 if plays == 1 else 0),
         told=told,
+        clock=clock,
         leaves=base.leaves,
         sums=base.sums,
         plays=base.plays,

@@ -3,7 +3,7 @@
 import abc
 from typing import Any, ClassVar
 
-from ..compiled import kernel
+from ..compiled import kernel, rarely
 from ..specs import Spec
 
 
@@ -29,6 +29,6 @@ def next_untried(plays: Any, arms: int, tried: int, waiting: int) -> int:
     ``waiting`` more are under way, so the next one in order has not been asked for yet.
     """
     slot = tried + waiting
-    if slot < arms and plays[slot] == 0:
+    if rarely(slot < arms) and plays[slot] == 0:
         return slot
     return -1

@@ -5,7 +5,7 @@ import itertools
 from typing import Any, NamedTuple
 
 from ..contract import Play, begin, moved
-from ..specs import count
+from ..specs import count, several
 from .base import Drift, register_drift
 
 
@@ -41,8 +41,8 @@ class Phases(Drift):
     ends: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        drifts = tuple(self.drifts)
-        ends = tuple(count("Phases", "each of the ends", end) for end in self.ends)
+        drifts = several("Phases", "drifts", self.drifts)
+        ends = tuple(count("Phases", "each of the ends", end) for end in several("Phases", "ends", self.ends))
         if len(drifts) < 2 or not all(isinstance(drift, Drift) for drift in drifts):
             raise ValueError(f"Phases: drifts must be two or more drifts, not {self.drifts!r}")
         if len(ends) != len(drifts) - 1:

@@ -1,6 +1,7 @@
 """Arms that wear out, or improve, a little with every play."""
 
 import dataclasses
+import math
 import re
 from typing import Any, NamedTuple
 
@@ -8,18 +9,36 @@ from ..contract import Play
 from ..specs import number
 from .base import Drift, register_drift
 
-CONSTANT = 0  # the same amount at every play
-POWER = 1  # size * t^-power at round t
-SHARE = 2  # a share of the present mean
+CONSTANT = "constant"  # the same amount at every play
+INVERSE = "inverse"  # size / t at round t
+POWER = "power"  # size * t^-power at round t
+SHARE = "share"  # a share of the present mean
 
 
-class TrendState(NamedTuple):
-    """How far one play moves an arm."""
+# One state type for each kind of rate: the choice is made while compiling, not in every round.
+class ConstantTrendState(NamedTuple):
+    """The same amount at every play."""
 
-    sign: float  # -1: rotting, +1: rising
-    kind: int
+    size: float  # signed: below 0 for rotting
+
+
+class InverseTrendState(NamedTuple):
+    """Size / t."""
+
+    size: float
+
+
+class PowerTrendState(NamedTuple):
+    """Size * t^-power."""
+
     size: float
     power: float
+
+
+class ShareTrendState(NamedTuple):
+    """A share of the present mean."""
+
+    size: float
 
 
 _NUMBER = r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?"
@@ -30,15 +49,15 @@ _FORMS = (
 )
 
 
-def parse_rate(owner: str, rate: object) -> tuple[int, float, float]:
+def parse_rate(owner: str, rate: object) -> tuple[str, float, float]:
     """A rate as (kind, size, power).
 
     Examples
     --------
-    >>> parse_rate("Rotting", "5/t") == (POWER, 5.0, 1.0)
-    True
-    >>> parse_rate("Rotting", "1%") == (SHARE, 0.01, 0.0)
-    True
+    >>> parse_rate("Rotting", "5/t")
+    ('inverse', 5.0, 1.0)
+    >>> parse_rate("Rotting", "1%")
+    ('share', 0.01, 0.0)
     """
     if not isinstance(rate, str):
         size = number(owner, "rate", rate)
@@ -50,11 +69,14 @@ def parse_rate(owner: str, rate: object) -> tuple[int, float, float]:
         if found is not None:
             parts = found.groupdict()
             size = float(parts["size"] or 1.0)
+            if math.isinf(size):
+                break
             if kind == SHARE:
                 if size > 100.0:
                     raise ValueError(f"{owner}: rate {rate!r} is more than the whole mean")
                 return SHARE, size / 100.0, 0.0
-            return POWER, size, float(parts.get("power") or parts.get("over") or 1.0)
+            power = float(parts.get("power") or parts.get("over") or 1.0)
+            return (INVERSE if power == 1.0 else POWER), size, power
     raise ValueError(
         f"{owner}: cannot read the rate {rate!r}; give a number, 'c/t', 't^-0.7', 'c*t^-0.7' or a share like '1%'"
     )
@@ -82,12 +104,13 @@ class Rotting(Drift):
     rate: str | float = "1/t"
 
     def __post_init__(self) -> None:
-        parse_rate("Rotting", self.rate)
+        kind, size, _ = parse_rate("Rotting", self.rate)
+        if kind == CONSTANT:
+            object.__setattr__(self, "rate", size)
 
-    def start(self) -> TrendState:
+    def start(self) -> Any:
         """The state that the compiled loop carries."""
-        kind, size, power = parse_rate("Rotting", self.rate)
-        return TrendState(sign=-1.0, kind=kind, size=size, power=power)
+        return trend_state(-1.0, *parse_rate("Rotting", self.rate))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,25 +132,47 @@ class Rising(Drift):
     rate: str | float = "1/t"
 
     def __post_init__(self) -> None:
-        parse_rate("Rising", self.rate)
+        kind, size, _ = parse_rate("Rising", self.rate)
+        if kind == CONSTANT:
+            object.__setattr__(self, "rate", size)
 
-    def start(self) -> TrendState:
+    def start(self) -> Any:
         """The state that the compiled loop carries."""
-        kind, size, power = parse_rate("Rising", self.rate)
-        return TrendState(sign=1.0, kind=kind, size=size, power=power)
+        return trend_state(1.0, *parse_rate("Rising", self.rate))
 
 
-def moved(drift: TrendState, play: Play, reservoir: Any) -> tuple[TrendState, float]:
-    """One play's worth of the trend."""
-    if drift.kind == CONSTANT:
-        amount = drift.size
-    elif drift.kind == SHARE:
-        amount = drift.size * play.mean
-    elif drift.power == 1.0:
-        amount = drift.size / play.round
-    else:
-        amount = drift.size * float(play.round) ** -drift.power
-    return drift, play.mean + drift.sign * amount
+def trend_state(sign: float, kind: str, size: float, power: float) -> Any:
+    """The state for one kind of rate."""
+    if kind == CONSTANT:
+        return ConstantTrendState(size=sign * size)
+    if kind == INVERSE:
+        return InverseTrendState(size=sign * size)
+    if kind == POWER:
+        return PowerTrendState(size=sign * size, power=power)
+    return ShareTrendState(size=sign * size)
 
 
-register_drift(TrendState, moved)
+def moved_constantly(drift: ConstantTrendState, play: Play, reservoir: Any) -> tuple[ConstantTrendState, float]:
+    """The same amount at every play."""
+    return drift, play.mean + drift.size
+
+
+def moved_inversely(drift: InverseTrendState, play: Play, reservoir: Any) -> tuple[InverseTrendState, float]:
+    """Size / t."""
+    return drift, play.mean + drift.size / play.round
+
+
+def moved_by_power(drift: PowerTrendState, play: Play, reservoir: Any) -> tuple[PowerTrendState, float]:
+    """Size * t^-power."""
+    return drift, play.mean + drift.size * float(play.round) ** -drift.power
+
+
+def moved_by_share(drift: ShareTrendState, play: Play, reservoir: Any) -> tuple[ShareTrendState, float]:
+    """A share of the present mean."""
+    return drift, play.mean + drift.size * play.mean
+
+
+register_drift(ConstantTrendState, moved_constantly)
+register_drift(InverseTrendState, moved_inversely)
+register_drift(PowerTrendState, moved_by_power)
+register_drift(ShareTrendState, moved_by_share)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bases.base import Base
-from ..compiled import kernel
+from ..compiled import kernel, rarely
 from ..contract import Choice, Counts, learn, pick, register, renew
 from ..specs import flag, fraction, number, positive
 from ..streams import UNSET_KEY
@@ -296,14 +296,14 @@ def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     loss = state.loss
     rounds_left = state.rounds_left
     tally = state.tally
-    if choice.block != state.block.number:
+    if rarely(choice.block != state.block.number):
         tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
     else:
         base = learn(base, choice, reward)
         loss += state.settings.top - reward
         rounds_left -= 1
         restart = loss >= state.threshold
-        if restart or rounds_left == 0:
+        if rarely(restart or rounds_left == 0):
             rank = state.block.rank + 1
             if restart:
                 write_note(state.note, state.block, state.block.length - rounds_left, loss, state.threshold)

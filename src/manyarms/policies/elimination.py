@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import kernel
+from ..compiled import kernel, rarely
 from ..contract import Choice, Counts, register
 from ..specs import flag, fraction, positive
-from ..streams import UNSET_KEY, bits_at, index_below
+from ..streams import UNSET_KEY, bits_at, index_below, u64
 from .base import (
     Block,
     Policy,
@@ -270,7 +270,7 @@ def begin(state: EliminationState, key: int) -> EliminationState:
 
 def ask(state: EliminationState, round: int, waiting: int) -> Choice:
     """One of the live arms, uniformly at random."""
-    slot = state.order[index_below(bits_at(state.key, round, 0), state.live)]
+    slot = state.order[u64(index_below(bits_at(state.key, round, 0), state.live))]
     return Choice(
         slot=slot,
         arm=state.arms[slot],
@@ -286,7 +286,7 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
     live = state.live
     probability = state.probability
     rounds_left = state.rounds_left
-    if choice.block != state.block.number:
+    if rarely(choice.block != state.block.number):
         tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
     else:
         slot = choice.slot
@@ -294,7 +294,7 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
         state.scores[slot] = score
         rounds_left -= 1
         # A late reward may belong to an arm that is out already.
-        if score >= state.threshold and state.places[slot] < live:
+        if rarely(score >= state.threshold) and state.places[slot] < live:
             live -= 1
             remove(state, slot, live)
             if live > 0:
@@ -308,7 +308,7 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
                     0,
                     Tally(restarts=tally.restarts + 1, arms=tally.arms, ignored=tally.ignored),
                 )
-        if rounds_left == 0:
+        if rarely(rounds_left == 0):
             return open_block(
                 state,
                 state.block.rank + 1,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
-from ..compiled import kernel
+from ..compiled import kernel, rarely
 from ..contract import Choice, Counts, learn, pick, register, renew
 from ..specs import count, positive
 from ..streams import UNSET_KEY
@@ -119,12 +119,12 @@ def tell(state: SubsampleState, choice: Choice, reward: float) -> SubsampleState
     base = state.base
     tally = state.tally
     rounds_left = state.rounds_left
-    if choice.block != state.block.number:
+    if rarely(choice.block != state.block.number):
         tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
     else:
         base = learn(base, choice, reward)
         rounds_left -= 1
-    if rounds_left == 0 and state.settings.horizon == 0:
+    if rarely(rounds_left == 0) and state.settings.horizon == 0:
         return open_block(state, state.block.rank + 1, state.block.opened + state.block.length, tally)
     return SubsampleState(
         settings=state.settings,

@@ -1,0 +1,278 @@
+"""Every example spec keeps every promise, and broken specs are found out."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import manyarms as ma
+from manyarms import checks
+from manyarms.bases import greedy
+from manyarms.contract import VERBS, Choice, Counts, counts, register
+from manyarms.policies import uniform_play
+from manyarms.reservoirs import PowerLawState
+from manyarms.specs import SPEC_TYPES, Spec
+
+EXAMPLES = checks.examples()
+KINDS = ("policy", "base", "world")
+COMPILED = {"compiled_equals_plain", "compiles_once"}
+
+
+def _cases():
+    for spec in EXAMPLES:
+        if spec.kind not in KINDS:
+            continue
+        # One worker compiles for one spec type, whatever the number of workers.
+        group = f"{type(spec).__name__}-{spec.drift}" if isinstance(spec, ma.World) else type(spec).__name__
+        for name, check in checks.checks(spec):
+            marks = [pytest.mark.xdist_group(group)]
+            if name.rpartition(".")[2] in COMPILED:
+                marks.append(pytest.mark.compiled)
+            yield pytest.param(check, id=f"{_short(spec)}:{name}", marks=marks)
+
+
+def _short(spec: Spec) -> str:
+    if isinstance(spec, ma.World):
+        return f"World({', '.join(type(part).__name__ for part in (spec.reservoir, spec.drift, spec.noise))})"
+    first = next(other for other in EXAMPLES if type(other) is type(spec))
+    return type(spec).__name__ if spec == first else spec.label()
+
+
+@pytest.mark.parametrize("check", list(_cases()))
+def test_promise(check):
+    check()
+
+
+def test_every_exported_spec_type_is_an_example():
+    exported = {
+        value
+        for value in vars(ma).values()
+        if isinstance(value, type) and issubclass(value, Spec) and value.__name__ in SPEC_TYPES
+    }
+    assert exported == {type(spec) for spec in EXAMPLES}
+
+
+def test_every_spec_type_of_the_package_is_exported():
+    ours = {name for name, spec_type in SPEC_TYPES.items() if spec_type.__module__.partition(".")[0] == "manyarms"}
+    assert ours <= set(ma.__all__)
+
+
+def test_the_worlds_use_every_reservoir_drift_and_noise():
+    worlds = [spec for spec in EXAMPLES if isinstance(spec, ma.World)]
+    for kind in ("reservoir", "drift", "noise"):
+        assert {type(getattr(world, kind)) for world in worlds} == {
+            type(spec) for spec in EXAMPLES if spec.kind == kind
+        }
+
+
+def test_names_are_unique():
+    for spec in EXAMPLES:
+        names = [name for name, _ in checks.checks(spec)]
+        assert len(names) == len(set(names)) >= 8
+
+
+RESTARTING = [spec for spec in EXAMPLES if getattr(spec, "threshold", None) is not None]
+RESTARTING.append(ma.Blackbox(base=ma.UCB(), beta=1.0, threshold=0.1))
+
+
+@pytest.mark.parametrize("spec", RESTARTING, ids=lambda spec: spec.label())
+def test_the_trials_make_policies_restart(spec):
+    # Otherwise most promises would be tried on runs in which nothing happens.
+    calming = checks._Run(spec, 1500, calming=True)
+    calming.play()
+    assert counts(calming.policy).restarts >= 3
+    assert calming.policy.block.rank >= 9
+    if spec.preset == "paper":
+        return  # its blocks have almost as many arms as rounds, which mixed rewards do not use up
+    busy = checks._Run(spec, 600)
+    busy.play()
+    assert counts(busy.policy).restarts >= 3
+
+
+def test_digests_do_not_depend_on_the_process():
+    code = (
+        "from manyarms.checks import examples\n"
+        "import json, sys\n"
+        "json.dump([spec.digest() for spec in examples()], sys.stdout)\n"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": "123", "NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert run.stdout == str([spec.digest() for spec in EXAMPLES])
+    assert len({spec.digest() for spec in EXAMPLES}) == len(EXAMPLES)
+
+
+# Broken specs. All play two arms in turn unless they break just that.
+
+
+class LooseState(NamedTuple):
+    """How many rewards have come in, and two arrays to play with."""
+
+    kind: int
+    told: int
+    ignored: int
+    totals: Any
+    marks: Any
+
+
+SOUND, ASK_WRITES, SLOT_TOO_HIGH, GAP, SHRINKS, MOVES, RETURNS, ZERO, GROWS, OLD_BLOCK, LATE = range(11)
+
+
+@dataclasses.dataclass(frozen=True)
+class Loose(ma.Policy):
+    """Two arms in turn, but for one flaw."""
+
+    flaw: int = SOUND
+    name: Any = None
+
+    def start(self, rounds: int) -> LooseState:
+        kind = float(self.flaw) if self.flaw == GROWS and rounds > 100 else self.flaw
+        return LooseState(kind=kind, told=0, ignored=0, totals=np.zeros(2), marks=np.zeros(1))
+
+    def slots(self, rounds: int) -> int:
+        return 2
+
+    def kept_arms(self, state: LooseState) -> Any:
+        return np.arange(0) if state.kind == GAP else np.arange(counts(state).arms)
+
+
+def loose_begin(state: LooseState, key: int) -> LooseState:
+    state.totals[:] = 0.0
+    state.marks[:] = 0.0
+    return LooseState(kind=state.kind, told=0, ignored=0, totals=state.totals, marks=state.marks)
+
+
+def loose_ask(state: LooseState, round: int, waiting: int) -> Choice:
+    slot = state.told % 2
+    arm = slot
+    probability = 1.0
+    if state.kind == ASK_WRITES:
+        state.marks[0] += 1.0
+    elif state.kind == SLOT_TOO_HIGH and state.told >= 5:
+        slot = 2
+        arm = 2
+    elif state.kind == GAP:
+        arm = 1  # arm 0 is never played
+    elif state.kind == MOVES and state.told >= 6:
+        slot = 1 - slot
+    elif state.kind == RETURNS:
+        slot = 0
+    elif state.kind == ZERO and state.told >= 7:
+        probability = 0.0
+    return Choice(slot=slot, arm=arm, probability=probability, block=1, round=round)
+
+
+def loose_tell(state: LooseState, choice: Choice, reward: float) -> LooseState:
+    state.totals[min(choice.slot, 1)] += reward
+    ignored = state.ignored
+    told = state.told + 1
+    if state.kind == OLD_BLOCK and choice.round % 10 == 0:
+        ignored += 1
+    if state.kind == LATE and choice.round < told:
+        told = 10 // (choice.round - choice.round)
+    return LooseState(kind=state.kind, told=told, ignored=ignored, totals=state.totals, marks=state.marks)
+
+
+def loose_counts(state: LooseState) -> Counts:
+    arms = 2
+    if state.kind == SHRINKS:
+        arms = 3 - min(state.told // 10, 1)
+    elif state.kind == GAP:
+        arms = 2 * min(state.told, 1)
+    return Counts(restarts=0, blocks=1, arms=arms, ignored=state.ignored)
+
+
+def loose_observe(state: LooseState, world: Any, choice: Choice) -> LooseState:
+    return state
+
+
+register(LooseState, begin=loose_begin, ask=loose_ask, tell=loose_tell, counts=loose_counts, observe=loose_observe)
+
+
+@pytest.mark.parametrize(
+    ("flaw", "broken", "what"),
+    [
+        (ASK_WRITES, "ask_changes_nothing", r"ask changed state\.marks"),
+        (SLOT_TOO_HIGH, "slots_stay_in_range", r"slot 2, but slots\(\d+\) is 2"),
+        (GAP, "arms_are_numbered_in_order", "2 arms drawn, but arm 0 was neither kept nor played"),
+        (SHRINKS, "arms_are_numbered_in_order", "3 arms drawn became 2"),
+        (MOVES, "arms_keep_their_slots", "arm 0 moved from slot 0 to slot 1"),
+        (RETURNS, "arms_keep_their_slots", "slot 0 came back to arm 0"),
+        (ZERO, "probabilities_are_probabilities", r"probability 0\.0"),
+        (GROWS, "compiles_once", "'int'.*'float'"),
+        (OLD_BLOCK, "odd_tells_are_harmless", "a tell for block 1 was ignored, not counted"),
+        (LATE, "odd_tells_are_harmless", "ZeroDivisionError"),
+    ],
+)
+def test_a_broken_policy_is_found_out(flaw, broken, what):
+    named = dict(checks.policy_checks(Loose(flaw)))
+    with pytest.raises(checks.CheckError, match=what) as raised:
+        named[broken]()
+    assert broken in str(raised.value)
+    assert f"Loose(flaw={flaw})" in str(raised.value)
+
+
+def test_the_same_policy_without_a_flaw_keeps_those_promises():
+    named = dict(checks.policy_checks(Loose()))
+    for name in (
+        "ask_changes_nothing",
+        "slots_stay_in_range",
+        "arms_are_numbered_in_order",
+        "arms_keep_their_slots",
+        "probabilities_are_probabilities",
+        "odd_tells_are_harmless",
+        "snapshots_go_on",
+        "survives_json",
+    ):
+        named[name]()
+
+
+def test_a_module_without_a_source_is_found_out():
+    with pytest.raises(checks.CheckError, match="no 'Source:' in the docstring"):
+        checks.names_its_source(Loose())
+
+
+def test_a_spec_that_json_changes_is_found_out():
+    with pytest.raises(checks.CheckError, match=r"survives_json.*became"):
+        checks.survives_json(Loose(name=[1]))
+
+
+@pytest.mark.compiled
+def test_a_policy_that_depends_on_hidden_state_is_found_out(monkeypatch):
+    # The live kernel is another one than the simulation's: as if it looked at something outside the state.
+    spec = ma.UniformPlay()
+
+    def shifted(state, round, waiting):
+        return uniform_play.ask(state, round, waiting)._replace(probability=0.5)
+
+    checks.live_repeats_simulation(spec)  # compiled with the true kernel
+    monkeypatch.setitem(VERBS["ask"].kernels, uniform_play.UniformPlayState, shifted)
+    with pytest.raises(checks.CheckError, match=r"round 1: .*0\.5.* live"):
+        checks.live_repeats_simulation(spec)
+
+
+def test_a_base_that_does_not_forget_is_found_out(monkeypatch):
+    def keeps_its_sums(base, arms, horizon, log_horizon):
+        sums = base.sums.copy()
+        renewed = greedy.renew(base, arms, horizon, log_horizon)
+        base.sums[:] = sums
+        return renewed
+
+    monkeypatch.setitem(VERBS["renew"].kernels, greedy.GreedyState, keeps_its_sums)
+    with pytest.raises(checks.CheckError, match=r"Greedy\(\) breaks 'renewal_forgets'"):
+        checks.renewal_forgets(ma.Greedy())
+
+
+def test_a_world_with_means_beyond_one_is_found_out(monkeypatch):
+    monkeypatch.setitem(VERBS["fresh_mean"].kernels, PowerLawState, lambda reservoir, bits: 1.5)
+    with pytest.raises(checks.CheckError, match=r"breaks 'means_are_means' .*mean runs from .* to 1\.5"):
+        checks.means_are_means(ma.World(ma.PowerLaw(beta=1.0)))
+
+
+def test_checks_refuse_what_they_cannot_check():
+    for function in (checks.policy_checks, checks.base_checks, checks.world_checks, checks.checks):
+        with pytest.raises(TypeError, match="3 is not a"):
+            function(3)
