@@ -408,6 +408,7 @@ class Bandit:
             )
             bandit._take_over(values)
             has_items = values["has_items"]
+            written = values["checksum"]
         except SnapshotError:
             raise
         except KeyError as error:
@@ -415,7 +416,7 @@ class Bandit:
         except (TypeError, ValueError, OverflowError, MemoryError) as error:
             raise SnapshotError(f"the snapshot cannot be read: {error}") from None
         # Last, because the checks above can say what is wrong, and this one only that something is.
-        if values["checksum"] != checksum({key: value for key, value in values.items() if key != "checksum"}):
+        if written != checksum({key: value for key, value in values.items() if key != "checksum"}):
             raise SnapshotError("checksum: the snapshot was changed or damaged after it was written")
         bandit._rebind(has_items, items)
         return bandit

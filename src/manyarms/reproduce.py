@@ -13,7 +13,7 @@ from .engine import simulate
 from .noises import GapUniform
 from .policies import SSUCB, Blackbox, Elimination, Policy, UniformPlay
 from .reservoirs import PowerLaw
-from .results import Result, Table, mean_and_half_width
+from .results import COLOURS, Result, Table, mean_and_half_width
 from .world import World
 
 BETAS = (0.8, 1.0, 1.2)
@@ -84,18 +84,34 @@ def table(results: dict[float, Result]) -> Table:
 
 
 def figure(results: dict[float, Result]) -> Any:
-    """Regret curves, one panel for each beta."""
+    """Regret curves, one panel for each beta: a colour for each policy, a line style for each preset."""
     import matplotlib.pyplot as plt
 
     picture, panels = plt.subplots(
         1, len(results), figsize=(4.6 * len(results), 4.4), sharey=True, layout="constrained", squeeze=False
     )
     for panel, (beta, result) in zip(panels[0], results.items(), strict=True):
-        result.plot(ax=panel)
+        result.plot(ax=panel, styles=line_styles(result))
         panel.set_title(f"beta = {beta:g}")
         panel.get_legend().remove()
-        panel.locator_params(axis="x", nbins=5)
+        panel.locator_params(axis="x", nbins=4)
     for panel in panels[0][1:]:
         panel.set_ylabel("")
+    panels[0][0].set_ylim(0.0, 1.04 * max(result[name][:, :, 0].mean(axis=0).max() for result, name in _cells(results)))
     picture.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return picture
+
+
+def _cells(results: dict[float, Result]) -> list[tuple[Result, str]]:
+    return [(result, name) for result in results.values() for name in result.policies]
+
+
+def line_styles(result: Result) -> dict[str, dict[str, Any]]:
+    """The same colour for a policy's presets, and the same line for a preset's policies."""
+    lines = {"paper": ":", "published": "--", "calibrated": "-", "": "-."}
+    families = list(dict.fromkeys(name.partition(", ")[0] for name in result.policies))
+    return {
+        name: {"color": COLOURS[families.index(family)], "linestyle": lines[preset]}
+        for name in result.policies
+        for family, _, preset in [name.partition(", ")]
+    }

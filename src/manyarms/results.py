@@ -168,7 +168,7 @@ class Result:
             frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 
-    def plot(self, ax: Any = None, column: str = "regret") -> Any:
+    def plot(self, ax: Any = None, column: str = "regret", styles: dict[str, dict[str, Any]] | None = None) -> Any:
         """Curves of the mean over replications, with 95 % bands.
 
         Parameters
@@ -177,6 +177,8 @@ class Result:
             Matplotlib axes to draw on; new ones if left out.
         column
             What to draw; see ``curve``.
+        styles
+            By policy, what matplotlib should know about its line: colour, style and so on.
 
         Returns
         -------
@@ -196,11 +198,17 @@ class Result:
             rounds = np.concatenate([[0], self.checkpoints])
             curves = np.concatenate([np.zeros((len(curves), 1)), curves], axis=1)
             mean = curves.mean(axis=0)
-            colour = COLOURS[number % len(COLOURS)]
-            ax.plot(rounds, mean, color=colour, linestyle=STYLES[number // len(COLOURS) % len(STYLES)], label=name)
+            style = {
+                "color": COLOURS[number % len(COLOURS)],
+                "linestyle": STYLES[number // len(COLOURS) % len(STYLES)],
+                "label": name,
+            } | (styles or {}).get(name, {})
+            (line,) = ax.plot(rounds, mean, **style)
             if len(curves) > 1:
                 half_width = student_t(len(curves) - 1) * curves.std(axis=0, ddof=1) / math.sqrt(len(curves))
-                ax.fill_between(rounds, mean - half_width, mean + half_width, color=colour, alpha=0.2, linewidth=0)
+                ax.fill_between(
+                    rounds, mean - half_width, mean + half_width, color=line.get_color(), alpha=0.2, linewidth=0
+                )
         ax.set_xlabel("round")
         ax.set_ylabel(column)
         ax.set_xlim(0, self.horizon)

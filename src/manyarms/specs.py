@@ -8,7 +8,6 @@ import dataclasses
 import hashlib
 import json
 import sys
-import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 

@@ -1,0 +1,328 @@
+"""The compiler's corner: which cache, when it is used, and that no edit is missed."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+import manyarms
+from manyarms import compiled
+from manyarms.contract import Choice
+from manyarms.engine import play_replications
+
+SOURCES = Path(manyarms.__file__).parent
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the package in a folder of its own."""
+    folder = tmp_path / "copy" / "manyarms"
+    shutil.copytree(SOURCES, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert text.count(old) == 1, f"{path.name} has changed: this test no longer edits what it means to"
+    path.write_text(text.replace(old, new))
+
+
+# The digest
+
+
+def digest_of(folder, monkeypatch):
+    monkeypatch.setattr(compiled, "__file__", str(folder / "compiled.py"))
+    return compiled.source_digest()
+
+
+def test_the_digest_belongs_to_the_sources_not_to_where_they_lie(copied, monkeypatch):
+    here = compiled.source_digest()
+    assert len(here) == 16
+    assert set(here) <= set("0123456789abcdef")
+    (copied / "notes.txt").write_text("not a source")
+    assert digest_of(copied, monkeypatch) == here
+
+
+@pytest.mark.parametrize("name", sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.py")))
+def test_the_digest_sees_a_change_of_any_source(copied, monkeypatch, name):
+    before = digest_of(copied, monkeypatch)
+    path = copied / name
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert digest_of(copied, monkeypatch) != before
+
+
+def test_the_digest_sees_sources_come_go_and_move(copied, monkeypatch):
+    digests = [digest_of(copied, monkeypatch)]
+    (copied / "drifts" / "new.py").write_text("x = 1\n")
+    digests.append(digest_of(copied, monkeypatch))
+    (copied / "drifts" / "new.py").rename(copied / "new.py")
+    digests.append(digest_of(copied, monkeypatch))
+    (copied / "new.py").write_text("x = 2\n")
+    digests.append(digest_of(copied, monkeypatch))
+    (copied / "new.py").unlink()
+    assert len(set(digests)) == 4
+    assert digest_of(copied, monkeypatch) == digests[0]
+
+
+# The cache folder
+
+
+def test_the_cache_folder_is_named_by_the_digest():
+    # The digest of the sources as they were imported: compare with a process that imports them now.
+    assert compiled.CACHE_FOLDER.is_dir()
+    assert len(compiled.CACHE_FOLDER.name) == 16
+    code = "from manyarms import compiled; print(compiled.CACHE_FOLDER.name, compiled.source_digest())"
+    folder, digest = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert folder == digest
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"MANYARMS_CACHE_DIR": "/a", "NUMBA_CACHE_DIR": "/b", "XDG_CACHE_HOME": "/c"}, "/a/manyarms"),
+        ({"NUMBA_CACHE_DIR": "/b", "XDG_CACHE_HOME": "/c"}, "/b/manyarms"),
+        ({"MANYARMS_CACHE_DIR": "", "XDG_CACHE_HOME": "/c"}, "/c/manyarms"),
+        ({"HOME": "/d"}, "/d/.cache/manyarms"),
+    ],
+)
+def test_where_the_caches_are(monkeypatch, settings, expected):
+    for name in ("MANYARMS_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    assert compiled.cache_root() == Path(expected)
+
+
+def test_old_caches_are_dropped_and_ours_is_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("MANYARMS_CACHE_DIR", str(tmp_path))
+    root = tmp_path / "manyarms"
+    for age in range(10):
+        (root / f"old{age}").mkdir(parents=True)
+        (root / f"old{age}" / "code").write_text("…")
+        os.utime(root / f"old{age}", (1e9 - age, 1e9 - age))
+    ours = root / compiled.source_digest()
+    ours.mkdir()
+    os.utime(ours, (1.0, 1.0))  # the oldest of all, until it is used
+    assert compiled._open_cache() == ours
+    assert {path.name for path in root.iterdir()} == {ours.name} | {f"old{age}" for age in range(compiled.CACHES_KEPT)}
+
+
+def test_an_unusable_folder_is_passed_over(monkeypatch, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("MANYARMS_CACHE_DIR", str(blocked))
+    monkeypatch.setattr(compiled.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert compiled._open_cache().parent.parent == tmp_path
+    monkeypatch.setattr(compiled.tempfile, "gettempdir", lambda: str(blocked))
+    with pytest.raises(OSError, match="set MANYARMS_CACHE_DIR to a writable folder"):
+        compiled._open_cache()
+
+
+def test_decorating_leaves_numbas_own_cache_folder_alone(monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "somebody else's")
+    seen = []
+    real = numba.njit
+    monkeypatch.setattr(
+        compiled.numba, "njit", lambda *args, **kwargs: seen.append(numba.config.CACHE_DIR) or real(*args, **kwargs)
+    )
+    made = compiled.loop(doubled)
+    assert made(21) == 42
+    assert seen == [str(compiled.CACHE_FOLDER), "somebody else's"]  # the cached copy, then the other
+    assert numba.config.CACHE_DIR == "somebody else's"
+
+
+def doubled(value):
+    return value * 2
+
+
+def test_a_failure_to_decorate_leaves_it_alone_too(monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "somebody else's")
+
+    def fail(*args, **kwargs):
+        raise RuntimeError("no compiler today")
+
+    monkeypatch.setattr(compiled.numba, "njit", fail)
+    with pytest.raises(RuntimeError, match="no compiler today"):
+        compiled.loop(doubled)
+    assert numba.config.CACHE_DIR == "somebody else's"
+
+
+@pytest.mark.compiled
+def test_the_packages_loop_is_cached_in_our_folder():
+    assert Path(play_replications.cached.stats.cache_path).is_relative_to(compiled.CACHE_FOLDER)
+    assert play_replications.uncached.stats.cache_path is None
+
+
+# Which copy of a loop is called
+
+
+class Foreign(NamedTuple):
+    value: float
+
+
+class Copies(compiled.Loop):
+    """A loop whose two copies say which they are."""
+
+    def __init__(self):
+        self.cached = lambda *args: "cached"
+        self.uncached = lambda *args: "uncached"
+
+
+@pytest.mark.parametrize(
+    ("args", "copy"),
+    [
+        ((), "cached"),
+        ((1, 2.0, np.zeros(3)), "cached"),
+        (((1, 2), 3), "cached"),
+        ((Choice(0, 0, 1.0, 1, 1),), "cached"),
+        ((manyarms.World(manyarms.Uniform()).start(1),), "cached"),
+        ((Foreign(1.0),), "uncached"),
+        ((1, (2, Foreign(1.0))), "uncached"),
+        ((manyarms.World(manyarms.Uniform()).start(1)._replace(drift=Foreign(1.0)),), "uncached"),
+    ],
+)
+def test_states_of_other_modules_take_the_uncached_copy(args, copy):
+    assert Copies()(*args) == copy
+
+
+def test_a_package_whose_name_begins_like_ours_is_not_ours():
+    beside = type("Beside", (tuple,), {"__module__": "manyarms_more.drifts"})
+    inside = type("Inside", (tuple,), {"__module__": "manyarms.drifts.more"})
+    assert Copies()(beside()) == "uncached"
+    assert Copies()(inside()) == "cached"
+
+
+# Kernels
+
+
+@compiled.kernel
+def thrice(value):
+    return value * 3
+
+
+@compiled.loop
+def nine_times(value):
+    return thrice(thrice(value))
+
+
+def test_a_kernel_stays_a_function_and_can_be_called_from_a_loop():
+    assert thrice(2) == 6
+    assert nine_times(2) == 18
+    assert bool(nine_times.signatures()) == compiled.IS_COMPILING
+
+
+@compiled.loop
+def count_rare(values):
+    rare = 0
+    for value in values:
+        if compiled.rarely(value > 0.5):
+            rare += 1
+    return rare
+
+
+def test_a_hint_does_not_change_the_condition():
+    assert count_rare(np.array([0.0, 1.0, 0.6, 0.4, 0.5])) == 2
+    assert compiled.rarely(True) is True
+    assert compiled.rarely(False) is False
+
+
+# Edits, across processes
+
+
+def run_in_new_process(code, folders, cache):
+    """Run code with the compiler on, these folders first on the path and this cache; its words."""
+    settings = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
+    settings |= {"PYTHONPATH": os.pathsep.join(map(str, folders)), "MANYARMS_CACHE_DIR": str(cache)}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+        env=settings,
+        cwd=cache.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+PLAY = """
+    import manyarms as ma
+    from manyarms.engine import play_replications
+    world = ma.World(ma.Empirical([0.5]), {drift}, ma.Exact())
+    result = ma.simulate(ma.UniformPlay(), world, 5, threads=1)
+    print(ma.__file__, result.final("UniformPlay", "V")[0], sum(play_replications.cached.stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.compiled
+def test_an_edited_kernel_is_picked_up(copied, tmp_path):
+    # The kernel is inlined into a loop of another file, whose own cache entry would still look fresh.
+    cache = tmp_path / "cache"
+    code = PLAY.format(drift="ma.JumpAt(1, -0.25)")
+
+    def run():
+        file, variation, hits = run_in_new_process(code, [copied.parent], cache)
+        assert Path(file).parent == copied
+        return float(variation), int(hits)
+
+    assert run() == (1.0, 0)
+    assert run() == (1.0, 1)  # from the cache
+    edit(copied / "drifts" / "jump_at.py", "(drift.size if", "(0.5 * drift.size if")
+    assert run() == (0.5, 0)
+    edit(copied / "drifts" / "jump_at.py", "(0.5 * drift.size if", "(drift.size if")
+    assert run() == (1.0, 1)  # the first cache is still there
+    assert len(list((cache / "manyarms").iterdir())) == 2
+
+
+OWN_DRIFT = """
+    import dataclasses
+    from typing import NamedTuple
+    import manyarms as ma
+    from manyarms.contract import register
+
+    class StepState(NamedTuple):
+        size: float
+
+    @dataclasses.dataclass(frozen=True)
+    class Step(ma.Drift):
+        size: float
+
+        def start(self):
+            return StepState(size=self.size)
+
+    def begin(drift, key):
+        return drift
+
+    def moved(drift, play, reservoir):
+        return drift, play.mean - drift.size
+
+    register(StepState, begin=begin, moved=moved)
+"""
+
+
+@pytest.mark.compiled
+def test_an_edited_drift_of_ones_own_is_picked_up(tmp_path):
+    cache = tmp_path / "cache"
+    module = tmp_path / "own_drift.py"
+    module.write_text(textwrap.dedent(OWN_DRIFT))
+    code = "    import own_drift" + PLAY.format(drift="own_drift.Step(0.25)")
+
+    def run():
+        _, variation, hits = run_in_new_process(code, [tmp_path, SOURCES.parent], cache)
+        assert hits == "0"
+        return float(variation)
+
+    assert run() == 1.0
+    edit(module, "play.mean - drift.size", "play.mean - 0.5 * drift.size")
+    assert run() == 0.5
+    # Nothing of it was written to disk.
+    assert [path for path in cache.rglob("*") if path.is_file()] == []
