@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: setup test test-compiled test-uncompiled reproduce bench lint calibrate verify clean
+.PHONY: setup test test-compiled test-uncompiled reproduce bench bench-peers lint calibrate verify clean
 
 setup: $(STAMP)
 
@@ -37,6 +37,12 @@ reproduce: setup
 bench: setup
 	$(BIN)/manyarms bench
 
+# Against what one would use otherwise, in an environment of its own.
+bench-peers:
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check . river mabwiser
+	.venv-peers/bin/python benchmarks/peers.py
+
 # How the default settings were chosen; docs/calibration.md has the outcome.
 calibrate: setup
 	$(BIN)/python verification/calibration.py
@@ -46,4 +52,4 @@ verify: setup
 	$(BIN)/python verification/rates.py
 
 clean:
-	rm -rf $(VENV) results
+	rm -rf $(VENV) .venv-peers results

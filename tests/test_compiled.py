@@ -135,9 +135,10 @@ def test_decorating_leaves_numbas_own_cache_folder_alone(monkeypatch):
         compiled.numba, "njit", lambda *args, **kwargs: seen.append(numba.config.CACHE_DIR) or real(*args, **kwargs)
     )
     made = compiled.loop(doubled)
-    assert made(21) == 42
     assert seen == [str(compiled.CACHE_FOLDER), "somebody else's"]  # the cached copy, then the other
     assert numba.config.CACHE_DIR == "somebody else's"
+    monkeypatch.undo()
+    assert made(21) == 42
 
 
 def doubled(value):

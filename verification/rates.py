@@ -64,6 +64,7 @@ def rate_row(beta: float, horizons, budget: int, seed: int) -> tuple[dict[str, f
         "exponent": exponent,
         "with log(T)^2": most,
         "slope": fitted_slope(horizons, regrets),
+        "slope of regret / log T": fitted_slope(horizons, regrets) - slope_of_logs(horizons) / 2.0,
         "95 % low": low,
         "95 % high": high,
         "agrees": "yes" if high >= exponent and low <= most else "no",

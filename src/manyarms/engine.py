@@ -209,8 +209,8 @@ def _play_chunks(
     rounds_in_all = horizon * replications * len(runs)
     rounds_played = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=threads) as pool:
-        chunks = [pool.submit(play, run, first) for first in range(0, replications, size) for run in runs.values()]
         try:
+            chunks = [pool.submit(play, run, first) for first in range(0, replications, size) for run in runs.values()]
             for chunk in concurrent.futures.as_completed(chunks):
                 rounds_played += chunk.result() * horizon
                 if progress is not None:

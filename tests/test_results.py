@@ -1,0 +1,269 @@
+"""Results: tables, frames and pictures hold the numbers that were found."""
+
+import math
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+
+import manyarms as ma
+from manyarms.checks import BUSY_WORLD
+from manyarms.results import COLOURS, STYLES, Result, Table, mean_and_half_width, student_t
+from manyarms.trace import COLUMNS
+
+mpl.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")  # after the choice of the backend
+
+QUICK = ma.Elimination(beta=1.0, preset="published", threshold=0.1)
+
+
+@pytest.fixture(scope="module")
+def result():
+    policies = {"quick": QUICK, "uniform": ma.UniformPlay()}
+    return ma.simulate(policies, BUSY_WORLD, 120, 6, seed=4, checkpoints=[1, 30, 60], log=True, threads=1)
+
+
+@pytest.fixture
+def empty(result):
+    """As after a Ctrl-C before any replication of the second policy was finished."""
+    values = {"quick": result["quick"][:1], "uniform": result["uniform"][:0]}
+    replications = {"quick": np.array([0]), "uniform": np.array([], dtype=np.int64)}
+    return Result(
+        policies=result.policies,
+        world=result.world,
+        horizon=result.horizon,
+        seed=result.seed,
+        checkpoints=result.checkpoints,
+        values=values,
+        replications=replications,
+        logs={"quick": {}, "uniform": {}},
+        is_complete=False,
+    )
+
+
+@pytest.fixture
+def axes():
+    figure, axes = plt.subplots()
+    yield axes
+    plt.close(figure)
+
+
+def test_what_was_asked_for_is_kept(result):
+    assert (result.world, result.horizon, result.seed, result.is_complete) == (BUSY_WORLD, 120, 4, True)
+    assert result.checkpoints.tolist() == [1, 30, 60, 120]
+    assert result.policies == {"quick": QUICK.replace(horizon=120), "uniform": ma.UniformPlay()}
+    assert {name: places.tolist() for name, places in result.replications.items()} == {
+        "quick": [0, 1, 2, 3, 4, 5],
+        "uniform": [0, 1, 2, 3, 4, 5],
+    }
+    assert result["quick"].shape == (6, 4, 9)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_columns_by_name(result, column):
+    place = COLUMNS.index(column)
+    assert (result.curve("quick", column) == result.values["quick"][:, :, place]).all()
+    assert (result.final("quick", column) == result.values["quick"][:, -1, place]).all()
+
+
+def test_columns_are_what_the_log_adds_up_to(result):
+    for number in range(6):
+        log = result.log("quick", number)
+        for place, end in enumerate(result.checkpoints):
+            assert result.curve("quick")[number, place] == pytest.approx((1 - log.mean[:end]).sum(), rel=1e-12)
+            assert result.curve("quick", "reward")[number, place] == log.reward[:end].sum()
+        assert result.final("quick", "restarts")[number] >= log.episode[-1] - 1
+        assert result.final("quick", "blocks")[number] >= log.block[-1]
+        assert result.final("quick", "arms")[number] > log.arm.max()
+
+
+def test_episodes_are_restarts_and_one(result):
+    assert (result.curve("quick", "episodes") == result.curve("quick", "restarts") + 1).all()
+    assert result.final("quick", "episodes").min() > 1
+    assert (result.final("uniform", "episodes") == 1).all()
+
+
+def test_final_regret(result):
+    assert (result.final_regret("quick") == result["quick"][:, -1, 0]).all()
+    assert (result.final_regret("uniform") > 0).all()
+
+
+@pytest.mark.parametrize(
+    "lookup",
+    [
+        lambda result: result["Quick"],
+        lambda result: result.curve("Quick"),
+        lambda result: result.final("Quick"),
+        lambda result: result.final_regret("Quick"),
+        lambda result: result.log("Quick"),
+    ],
+)
+def test_unknown_policies_are_named(result, lookup):
+    with pytest.raises(KeyError, match="no policy 'Quick' in this result; there are quick, uniform"):
+        lookup(result)
+
+
+def test_unknown_columns_and_logs_are_named(result):
+    with pytest.raises(KeyError, match="no column 'Regret'; there are regret, reward, .* and episodes"):
+        result.curve("quick", "Regret")
+    with pytest.raises(KeyError, match="no log of replication 6 of 'quick'"):
+        result.log("quick", 6)
+    plain = ma.simulate(QUICK, BUSY_WORLD, 20, threads=1)
+    with pytest.raises(KeyError, match="no log of replication 0 of 'Elimination'; simulate with log=True"):
+        plain.log("Elimination")
+
+
+# Summaries.
+
+
+def test_a_summary_has_means_and_intervals(result):
+    rows = result.summary().rows
+    assert [row["policy"] for row in rows] == ["quick", "uniform"]
+    for row in rows:
+        regrets = result.final_regret(row["policy"])
+        assert row["replications"] == 6
+        assert row["mean regret"] == pytest.approx(regrets.mean())
+        low, high = scipy.stats.t.interval(0.95, 5, regrets.mean(), scipy.stats.sem(regrets))
+        assert row["± 95 %"] == pytest.approx((high - low) / 2, rel=1e-3)
+        for column in ("restarts", "blocks", "arms", "V", "V_R", "L", "L_R"):
+            assert row[column] == pytest.approx(result.final(row["policy"], column).mean())
+
+
+def test_a_summary_of_nothing(empty):
+    one, none = empty.summary().rows
+    assert one["replications"] == 1
+    assert one["mean regret"] == empty.final_regret("quick")[0]
+    assert math.isnan(one["± 95 %"])
+    assert none["replications"] == 0
+    assert math.isnan(none["mean regret"])
+    assert math.isnan(none["V"])
+    assert str(empty.summary()).splitlines()[2].split() == ["uniform", "0"] + ["-"] * 9
+
+
+def test_repr_has_the_summary(result):
+    lines = repr(result).splitlines()
+    assert lines[0] == "<Result of quick, uniform; horizon 120, seed 4>"
+    assert "\n".join(lines[1:]) == str(result.summary())
+    assert len(lines) == 4
+
+
+def test_a_table_is_aligned():
+    table = Table([{"policy": "A", "n": 1234567, "x": 0.123456}, {"policy": "longer", "n": 3, "x": 12345.6}])
+    assert str(table).splitlines() == [
+        "policy          n       x",
+        "A       1,234,567  0.1235",
+        "longer          3  12,346",
+    ]
+    assert str(Table([])) == "(nothing)"
+    assert str(Table([{"x": math.nan}])) == "x\n-"
+
+
+def test_a_table_as_html():
+    html = Table([{"policy": "A", "x": 0.5}])._repr_html_()
+    assert "<th>policy</th><th>x</th>" in html
+    assert "<tr><td>A</td><td>0.5</td></tr>" in html
+
+
+@pytest.mark.parametrize("degrees", [*range(1, 40), 100, 1000, 10**6])
+def test_student_t(degrees):
+    assert student_t(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees), rel=1e-3)
+
+
+def test_mean_and_half_width():
+    values = np.array([1.0, 2.0, 3.0, 6.0])
+    mean, half_width = mean_and_half_width(values)
+    assert mean == 3.0
+    assert half_width == pytest.approx(scipy.stats.t.ppf(0.975, 3) * scipy.stats.sem(values), rel=1e-4)
+    assert mean_and_half_width(np.array([2.0]))[0] == 2.0
+    assert math.isnan(mean_and_half_width(np.array([2.0]))[1])
+
+
+# Frames.
+
+
+def test_a_frame_has_a_row_for_everything(result):
+    frame = result.to_frame()
+    assert list(frame.columns) == ["policy", "replication", "round", *COLUMNS]
+    assert len(frame) == 2 * 6 * 4
+    assert frame["replication"].tolist() == [number for _ in range(2) for number in range(6) for _ in range(4)]
+    assert frame["round"].tolist() == [1, 30, 60, 120] * 12
+    for name in ("quick", "uniform"):
+        part = frame[frame["policy"] == name]
+        for column in COLUMNS:
+            assert part[column].to_numpy().reshape(6, 4).tolist() == result.curve(name, column).tolist()
+    for column in ("replication", "round", "restarts", "blocks", "arms", "L", "L_R"):
+        assert pd.api.types.is_integer_dtype(frame[column])
+    grouped = frame[frame["round"] == 120].groupby("policy")["regret"].mean()
+    assert grouped["quick"] == pytest.approx(result.final_regret("quick").mean())
+
+
+def test_a_frame_of_an_interrupted_run(empty):
+    frame = empty.to_frame()
+    assert frame["policy"].unique().tolist() == ["quick"]
+    assert len(frame) == 4
+
+
+def test_a_frame_needs_pandas(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"to_frame needs pandas: pip install 'manyarms\[lab\]'"):
+        result.to_frame()
+
+
+# Pictures, by their data.
+
+
+@pytest.mark.parametrize("column", ["regret", "reward", "arms", "V"])
+def test_curves_are_means_and_bands_are_intervals(result, axes, column):
+    assert result.plot(axes, column) is axes
+    assert [line.get_label() for line in axes.lines] == ["quick", "uniform"]
+    for name, line, band in zip(result.policies, axes.lines, axes.collections, strict=True):
+        curves = result.curve(name, column)
+        assert line.get_xdata().tolist() == [0, 1, 30, 60, 120]
+        assert line.get_ydata().tolist() == [0.0, *curves.mean(axis=0).tolist()]
+        edges = band.get_paths()[0].vertices
+        half_width = student_t(5) * curves[:, -1].std(ddof=1) / math.sqrt(6)
+        last = edges[edges[:, 0] == 120][:, 1]
+        assert last.max() == pytest.approx(curves[:, -1].mean() + half_width)
+        assert last.min() == pytest.approx(curves[:, -1].mean() - half_width)
+    assert axes.get_xlabel() == "round"
+    assert axes.get_ylabel() == column
+    assert axes.get_xlim() == (0, 120)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["quick", "uniform"]
+
+
+def test_a_plot_makes_its_own_axes(result):
+    axes = result.plot()
+    try:
+        assert len(axes.lines) == 2
+        axes.figure.canvas.draw()
+    finally:
+        plt.close(axes.figure)
+
+
+def test_one_replication_has_no_band_and_none_no_curve(empty, axes):
+    empty.plot(axes)
+    assert [line.get_label() for line in axes.lines] == ["quick"]
+    assert len(axes.collections) == 0
+    assert axes.lines[0].get_ydata().tolist() == [0.0, *empty.curve("quick")[0].tolist()]
+
+
+def test_many_policies_can_be_told_apart(axes):
+    policies = {f"p{number}": ma.UniformPlay() for number in range(len(COLOURS) + 2)}
+    ma.simulate(policies, BUSY_WORLD, 5, checkpoints=1, log=True, threads=1).plot(axes)
+    looks = [(line.get_color(), line.get_linestyle()) for line in axes.lines]
+    assert len(set(looks)) == len(policies)
+    assert looks[len(COLOURS)] == (COLOURS[0], STYLES[1])
+
+
+def test_an_unknown_column_is_not_drawn(result, axes):
+    with pytest.raises(KeyError, match="no column 'Regret'"):
+        result.plot(axes, "Regret")
+
+
+def test_a_plot_needs_matplotlib(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"plot needs matplotlib: pip install 'manyarms\[lab\]'"):
+        result.plot()
