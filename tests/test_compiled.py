@@ -62,11 +62,11 @@ def test_the_digest_sees_sources_come_go_and_move(copied, monkeypatch):
     digests = [digest_of(copied, monkeypatch)]
     (copied / "drifts" / "new.py").write_text("x = 1\n")
     digests.append(digest_of(copied, monkeypatch))
-    (copied / "drifts" / "new.py").rename(copied / "new.py")
+    (copied / "drifts" / "new.py").rename(copied / "drifts" / "newer.py")  # in the same place of the order
     digests.append(digest_of(copied, monkeypatch))
-    (copied / "new.py").write_text("x = 2\n")
+    (copied / "drifts" / "newer.py").rename(copied / "newer.py")
     digests.append(digest_of(copied, monkeypatch))
-    (copied / "new.py").unlink()
+    (copied / "newer.py").unlink()
     assert len(set(digests)) == 4
     assert digest_of(copied, monkeypatch) == digests[0]
 

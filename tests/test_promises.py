@@ -26,12 +26,8 @@ def _cases():
     for spec in EXAMPLES:
         if spec.kind not in KINDS:
             continue
-        # One worker compiles for one spec type, whatever the number of workers.
-        group = f"{type(spec).__name__}-{spec.drift}" if isinstance(spec, ma.World) else type(spec).__name__
         for name, check in checks.checks(spec):
-            marks = [pytest.mark.xdist_group(group)]
-            if name.rpartition(".")[2] in COMPILED:
-                marks.append(pytest.mark.compiled)
+            marks = [pytest.mark.compiled] if name.rpartition(".")[2] in COMPILED else []
             yield pytest.param(check, id=f"{_short(spec)}:{name}", marks=marks)
 
 

@@ -107,7 +107,7 @@ def test_unknown_policies_are_named(result, lookup):
 
 
 def test_unknown_columns_and_logs_are_named(result):
-    with pytest.raises(KeyError, match="no column 'Regret'; there are regret, reward, .* and episodes"):
+    with pytest.raises(KeyError, match=r"no column 'Regret'; there are regret, reward, .* and episodes"):
         result.curve("quick", "Regret")
     with pytest.raises(KeyError, match="no log of replication 6 of 'quick'"):
         result.log("quick", 6)
@@ -127,7 +127,7 @@ def test_a_summary_has_means_and_intervals(result):
         assert row["replications"] == 6
         assert row["mean regret"] == pytest.approx(regrets.mean())
         low, high = scipy.stats.t.interval(0.95, 5, regrets.mean(), scipy.stats.sem(regrets))
-        assert row["± 95 %"] == pytest.approx((high - low) / 2, rel=1e-3)
+        assert row["± 95 %"] == pytest.approx((high - low) / 2, rel=1e-4)
         for column in ("restarts", "blocks", "arms", "V", "V_R", "L", "L_R"):
             assert row[column] == pytest.approx(result.final(row["policy"], column).mean())
 
@@ -169,7 +169,7 @@ def test_a_table_as_html():
 
 @pytest.mark.parametrize("degrees", [*range(1, 40), 100, 1000, 10**6])
 def test_student_t(degrees):
-    assert student_t(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees), rel=1e-3)
+    assert student_t(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees), rel=1e-4)
 
 
 def test_mean_and_half_width():

@@ -202,6 +202,14 @@ def test_arms_that_always_lose_are_eliminated_at_the_play_the_threshold_says(thr
     assert log.episode[-1] in (restarts, restarts + 1)
 
 
+def test_an_arm_whose_score_equals_the_threshold_is_out():
+    state = open_elimination(8)
+    assert state.threshold == 32.0
+    choice = Choice(slot=3, arm=int(state.arms[3]), probability=1 / 8, block=3, round=7)
+    assert tell(state, choice, -2.75).live == 8  # 3.75 · 8 = 30
+    assert tell(open_elimination(8), choice, -3.0).live == 7  # 4 · 8 = 32
+
+
 def test_blackbox_restarts_at_the_loss_the_threshold_says():
     # Every round loses 1: the block ends at ceil(C_1 max(|A|, 2^(m/2)) log T) rounds, if it has as many.
     horizon = 3000
@@ -280,6 +288,20 @@ def test_the_first_rounds_try_every_arm_of_the_subsample_once_and_no_other_arm_e
     log = log_of(spec, COINS, horizon, seed=2)
     assert sorted(log.arm[:30].tolist()) == list(range(30))
     assert log.arm.max() == 29
+
+
+@pytest.mark.parametrize(("log_term", "left"), [(0.5, 1), (0.51, 2)])
+def test_successive_elimination_drops_an_arm_two_radii_below_the_best(log_term, left):
+    # After one play each, two radii are 2 sqrt(log_term / 2): 1 for 0.5, which is how far apart the arms are.
+    base = renew(ma.SuccessiveElimination().start(2), 2, 10.0, math.log(10.0))._replace(log_term=log_term)
+    for slot, reward in [(0, 0.0), (1, 1.0)]:
+        base = learn(base, Choice(slot=slot, arm=slot, probability=1.0, block=1, round=1), reward)
+    assert base.active == left
+
+
+def test_the_oracle_does_not_leave_an_arm_for_one_that_is_no_better():
+    log = log_of(ma.Oracle(keep=1), ma.World(ma.Empirical([0.5]), noise=ma.Exact()), 50)
+    assert set(log.arm.tolist()) == {0}
 
 
 def test_a_longer_horizon_makes_ucb_explore_more_and_more_plays_make_it_surer():

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -445,7 +445,9 @@ def test_random_drifts_belong_to_the_arm_and_its_play_not_to_the_round(drift):
 
 
 @exactly
-@given(arms=st.lists(st.integers(0, 2), min_size=1, max_size=60), patience=st.integers(1, 5))
+@given(arms=st.lists(st.sampled_from([0, 0, 0, 1, 2]), min_size=1, max_size=60), patience=st.integers(1, 5))
+@example(arms=[0, 0, 1, 0, 0], patience=3)  # another arm's play costs the leader one, not all
+@example(arms=[0, 1, 1, 0, 1, 1, 1, 1], patience=3)
 def test_adversary_hits_the_arm_that_leads_by_its_patience(arms, patience):
     hits, vote = [], []
     for arm in arms:

@@ -229,24 +229,24 @@ def _play_chunks(
 def named_policies(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> dict[str, Policy]:
     """Policies by name: the type's name where it is unique, else the settings with it."""
     if isinstance(policies, Mapping):
-        named = dict(policies)
+        specs = list(policies.values())
     else:
         specs = list(policies) if isinstance(policies, Iterable) else [policies]
-        kinds = [type(spec).__name__ for spec in specs]
-        named = {}
-        for spec, kind in zip(specs, kinds, strict=True):
-            name = kind
-            if kinds.count(kind) > 1 and isinstance(spec, Policy):
-                name = spec.label()
-            if name in named:
-                raise ValueError(f"simulate: the policy {name} is given twice; name them: {{'a': …, 'b': …}}")
-            named[name] = spec
-    if not named:
+    if not specs:
         raise ValueError("simulate: no policy was given")
-    for spec in named.values():
+    for spec in specs:
         if not isinstance(spec, Policy):
             hint = f"; write ma.{spec.__name__}(…)" if isinstance(spec, type) else ""
             raise TypeError(f"simulate: {spec!r} is not a policy{hint}")
+    if isinstance(policies, Mapping):
+        return dict(policies)
+    kinds = [type(spec).__name__ for spec in specs]
+    named: dict[str, Policy] = {}
+    for spec, kind in zip(specs, kinds, strict=True):
+        name = spec.label() if kinds.count(kind) > 1 else kind
+        if name in named:
+            raise ValueError(f"simulate: the policy {name} is given twice; name them: {{'a': …, 'b': …}}")
+        named[name] = spec
     return named
 
 

@@ -240,8 +240,8 @@ def student_t(degrees: int) -> float:
     >>> round(student_t(9), 3)
     2.262
     """
-    if degrees <= 4:
-        return (12.7062, 4.3027, 3.1824, 2.7764)[degrees - 1]
+    if degrees <= 9:
+        return (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622)[degrees - 1]
     z = 1.959963984540054
     return (
         z
