@@ -19,11 +19,11 @@ test: setup lint test-compiled test-uncompiled
 
 # Everything, with the compiler.
 test-compiled: setup
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The same kernels as plain Python: the tests that do not need the compiler's speed.
 test-uncompiled: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not compiled" tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not compiled" tests
 
 lint: setup
 	$(BIN)/ruff check .

@@ -946,7 +946,7 @@ def test_live_equals_simulated(policy):
 
 @pytest.mark.parametrize("policy", [spec for spec in LIVE if hasattr(spec, "horizon")], ids=label)
 def test_live_without_a_horizon_is_doubling(policy):
-    # The two specs have different random streams, so they are compared under one key.
+    # The kernels take an unset horizon for an unknown one; the bandit says so in its spec.
     states = [begin(policy.replace(horizon=horizon).start(800), np.uint64(99)) for horizon in (None, "doubling")]
     known = begin(policy.replace(horizon=800).start(800), np.uint64(99))
     differs = False
@@ -959,9 +959,7 @@ def test_live_without_a_horizon_is_doubling(policy):
         known = tell(known, ask(known, round, 0), reward)
     assert counts(states[0]) == counts(states[1])
     assert differs
-    bandit = ma.Bandit(policy.replace(horizon=None), 3)
-    assert bandit.policy.horizon is None
-    assert bandit._state.settings.horizon == 0
+    assert ma.Bandit(policy.replace(horizon=None), 3).policy == policy.replace(horizon="doubling")
 
 
 def test_bandits_do_not_share_arrays():
@@ -973,3 +971,36 @@ def test_bandits_do_not_share_arrays():
     saved = one.to_json()
     play(loaded, 200)
     assert one.to_json() == saved
+
+
+def test_a_forgotten_decision_is_no_longer_waited_for():
+    bandit = ma.Bandit(ma.Blackbox(base=ma.UCB(), beta=1.0, horizon=100), seed=3)
+    first, second = bandit.ask(2)
+    assert bandit.forget(first) is True
+    assert bandit.open_decisions == [second.id]
+    before = bandit.to_json()
+    assert bandit.forget(first.id) is False
+    assert bandit.tell(first, 1.0) is ma.Told.REPEATED
+    assert bandit.to_json() == before
+    with pytest.raises(KeyError, match="no decision has the id 99"):
+        bandit.forget(99)
+    # The arm was asked for but not tried: its turn comes again once the others have been tried.
+    arms = set()
+    for _ in range(bandit.explain()["arms"] + 1):
+        decision = bandit.ask()
+        arms.add(decision.arm)
+        bandit.tell(decision, 1.0)
+    assert first.arm in arms
+
+
+def test_an_unset_horizon_is_unknown_live():
+    live = ma.Bandit(ma.Elimination(beta=1.0), seed=5)
+    told = ma.simulate(
+        ma.Elimination(beta=1.0, horizon="doubling"), ma.World(ma.PowerLaw(1.0)), 300, seed=5, log=True
+    ).log("Elimination")
+    arms = []
+    for reward in told.reward:
+        decision = live.ask()
+        arms.append(decision.arm)
+        live.tell(decision, reward)
+    assert arms == told.arm.tolist()

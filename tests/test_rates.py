@@ -1,6 +1,7 @@
 """Stationary regret of Elimination grows like T^(beta / (beta + 1)), up to the logarithms of the bound."""
 
 import pytest
+
 from verification.rates import rate_row
 
 # As make verify, with fewer rounds: about 4 s for each beta.

@@ -82,7 +82,7 @@ def test_columns_are_what_the_log_adds_up_to(result):
 
 def test_episodes_are_restarts_and_one(result):
     assert (result.curve("quick", "episodes") == result.curve("quick", "restarts") + 1).all()
-    assert result.final("quick", "episodes").min() > 1
+    assert result.final("quick", "episodes").max() > 1
     assert (result.final("uniform", "episodes") == 1).all()
 
 

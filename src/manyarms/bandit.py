@@ -119,7 +119,7 @@ class Bandit:
             )
         if seed is None:
             seed = int.from_bytes(os.urandom(8), "little")
-        self.policy = policy
+        self.policy = policy.without_horizon()
         self.seed = checked_seed(seed)
         self.replication = count("Bandit", "replication", replication, least=0)
         self.reward_range = checked_reward_range(reward_range)
@@ -136,8 +136,8 @@ class Bandit:
         self._open: dict[int, Choice] = {}  # decisions without a reward
         self._waiting: dict[int, int] = {}  # block -> its open decisions
         self._rounds = FIRST_ROUNDS
-        key = stream_key(replication_key(self.seed, self.replication), POLICY_STREAM, policy.digest())
-        self._state = begin(policy.start(self._rounds), np.uint64(key))
+        key = stream_key(replication_key(self.seed, self.replication), POLICY_STREAM, self.policy.digest())
+        self._state = begin(self.policy.start(self._rounds), np.uint64(key))
 
     def __repr__(self) -> str:
         return (
@@ -257,24 +257,11 @@ class Bandit:
         reward
             A number within ``reward_range``.
         """
-        identity = decision.id if isinstance(decision, Decision) else decision
-        if isinstance(identity, bool) or not isinstance(identity, (int, np.integer)):
-            raise TypeError(f"Bandit.tell: give a decision or its id, not {decision!r}")
-        if not 1 <= identity <= self.asked:
-            raise KeyError(f"Bandit.tell: no decision has the id {identity}; ids run from 1 to {self.asked} so far")
+        identity = self._identity(decision)
         scaled = self._scaled(reward)
-        choice = self._open.get(int(identity))
+        choice = self._close(identity)
         if choice is None:
             return Told.REPEATED
-        if isinstance(decision, Decision) and decision.arm != choice.arm:
-            raise KeyError(
-                f"Bandit.tell: this bandit's decision {identity} was for arm {choice.arm}, not {decision.arm}; "
-                "the one given is another bandit's"
-            )
-        del self._open[int(identity)]
-        self._waiting[choice.block] -= 1
-        if self._waiting[choice.block] == 0:
-            del self._waiting[choice.block]
         if self.told >= self._rounds:
             self._rounds *= 2
             self._state = enlarged(self._state, self.policy.start(self._rounds))
@@ -282,6 +269,48 @@ class Bandit:
         self._state = tell(self._state, choice, scaled)
         self.told += 1
         return Told.IGNORED if counts(self._state).ignored > ignored else Told.COUNTED
+
+    def forget(self, decision: Decision | int) -> bool:
+        """No reward will come for this decision: stop waiting for it.
+
+        A tell that comes all the same changes nothing. Without this, decisions that are never
+        answered stay open for ever, in memory and in snapshots.
+
+        Parameters
+        ----------
+        decision
+            The decision, or its id.
+
+        Returns
+        -------
+        bool
+            Whether it was open.
+        """
+        return self._close(self._identity(decision)) is not None
+
+    def _identity(self, decision: Decision | int) -> int:
+        """The id of a decision this bandit has made."""
+        identity = decision.id if isinstance(decision, Decision) else decision
+        if isinstance(identity, bool) or not isinstance(identity, (int, np.integer)):
+            raise TypeError(f"Bandit: give a decision or its id, not {decision!r}")
+        if not 1 <= identity <= self.asked:
+            raise KeyError(f"Bandit: no decision has the id {identity}; ids run from 1 to {self.asked} so far")
+        choice = self._open.get(int(identity))
+        if choice is not None and isinstance(decision, Decision) and decision.arm != choice.arm:
+            raise KeyError(
+                f"Bandit: this bandit's decision {identity} was for arm {choice.arm}, not {decision.arm}; "
+                "the one given is another bandit's"
+            )
+        return int(identity)
+
+    def _close(self, identity: int) -> Choice | None:
+        """Take a decision off the open ones, if it is one of them."""
+        choice = self._open.pop(identity, None)
+        if choice is not None:
+            self._waiting[choice.block] -= 1
+            if self._waiting[choice.block] == 0:
+                del self._waiting[choice.block]
+        return choice
 
     def _scaled(self, reward: object) -> float:
         low, high = self.reward_range

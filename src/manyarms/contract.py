@@ -150,4 +150,10 @@ def register(state_type: type, **kernels: Callable[..., Any]) -> None:
     for name, function in kernels.items():
         if name not in VERBS:
             raise ValueError(f"unknown verb {name!r}; the verbs are {', '.join(sorted(VERBS))}")
-        VERBS[name].kernels[state_type] = function
+        known = VERBS[name].kernels.setdefault(state_type, function)
+        if known is not function:
+            # Loops may have been compiled with the old one already, and would go on with it.
+            raise ValueError(
+                f"{state_type.__name__} already has a kernel {name!r}; define the state type anew "
+                "(run its class statement again), then register"
+            )

@@ -93,7 +93,7 @@ class PowerLaw(Reservoir):
         """Both constants are top^-beta: the law is exact."""
         if self.top == 0.0:
             return None
-        constant = float(self.top**-self.beta)
+        constant = _exp(-self.beta * math.log(self.top))
         return constant, constant
 
 
@@ -217,7 +217,7 @@ class BetaDistributed(Reservoir):
         so the ratio runs between its limit at 0, 1 / (b B(a, b)), and its value 1 at x = 1.
         """
         log_limit = math.lgamma(self.a + self.b) - math.lgamma(self.a) - math.lgamma(self.b) - math.log(self.b)
-        limit = math.exp(log_limit)
+        limit = _exp(log_limit)
         return min(limit, 1.0), max(limit, 1.0)
 
 
@@ -356,3 +356,8 @@ def mixture_mean(mixture: MixtureState, bits: int) -> float:
 
 
 register(MixtureState, fresh_mean=mixture_mean)
+
+
+def _exp(exponent: float) -> float:
+    """The exponential; infinite where it is too large for a float."""
+    return math.exp(exponent) if exponent < 709.0 else math.inf

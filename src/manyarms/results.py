@@ -212,7 +212,8 @@ class Result:
         ax.set_xlabel("round")
         ax.set_ylabel(column)
         ax.set_xlim(0, self.horizon)
-        ax.set_ylim(bottom=0)
+        if column != "regret" or self.world.top == 1.0:
+            ax.set_ylim(bottom=0)  # else regret may be negative
         ax.xaxis.set_major_formatter("{x:,.0f}")
         ax.yaxis.set_major_formatter("{x:,.0f}")
         ax.spines[["top", "right"]].set_visible(False)

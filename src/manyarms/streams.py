@@ -7,7 +7,7 @@ policy, in every order, on one thread or many.
 Source: B. Widynski, "Squares: A Fast Counter-Based RNG" (2020, arXiv:2004.06278), the
 64-bit output with five rounds. Its key belongs to (seed, replication, stream) and is mixed
 with the finaliser of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014); its 64-bit counter is
-the pair (index, sub-index) of 32 bits each, so no two addresses of a stream share a counter.
+the pair (index, sub-index + 1) of 32 bits each, so no two addresses of a stream share a counter.
 Where one address needs several numbers, they follow it as a SplitMix64 sequence (``follow``).
 """
 
@@ -80,8 +80,12 @@ def stream_key(replication: int, stream: int, label: int) -> int:
 
 @kernel
 def address(index: int, sub_index: int) -> int:
-    """The counter of an address: 32 bits each, so index < 2^31 and sub_index < 2^32."""
-    return (index << 32) | sub_index
+    """The counter of an address: 32 bits each, so index < 2^31 and sub_index < 2^32 - 1.
+
+    The lower half starts at 1: where it is 0, the first round of Squares would square a multiple
+    of 2^32 and do nothing.
+    """
+    return (index << 32) + sub_index + 1
 
 
 @kernel

@@ -50,7 +50,8 @@ def stream_key(key, stream, label=0):
 
 
 def bits_at(key, index, sub_index):
-    return squares64(index * 2**32 + sub_index, key)
+    # The lower half of the counter starts at 1; with 0 there, round 1 would do nothing.
+    return squares64(index * 2**32 + sub_index + 1, key)
 
 
 def uniform(bits):

@@ -35,6 +35,12 @@ class Policy(Spec, abc.ABC, abstract=True):
             return self.replace(horizon=horizon)
         return self
 
+    def without_horizon(self) -> Self:
+        """The spec as it plays live: an unset horizon is unknown."""
+        if getattr(self, "horizon", 0) is None:
+            return self.replace(horizon=DOUBLING)
+        return self
+
     @abc.abstractmethod
     def kept_arms(self, state: Any) -> NDArray[np.int64]:
         """The arms the policy may still choose."""
