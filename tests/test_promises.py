@@ -11,7 +11,7 @@ import pytest
 
 import manyarms as ma
 from manyarms import checks
-from manyarms.bases import greedy
+from manyarms.bases import ucb
 from manyarms.contract import VERBS, Choice, Counts, counts, register
 from manyarms.policies import uniform_play
 from manyarms.reservoirs import PowerLawState
@@ -253,11 +253,11 @@ def test_a_policy_that_depends_on_hidden_state_is_found_out(monkeypatch):
 def test_a_base_that_does_not_forget_is_found_out(monkeypatch):
     def keeps_its_sums(base, arms, horizon, log_horizon):
         sums = base.sums.copy()
-        renewed = greedy.renew(base, arms, horizon, log_horizon)
+        renewed = ucb.renew(base, arms, horizon, log_horizon)
         base.sums[:] = sums
         return renewed
 
-    monkeypatch.setitem(VERBS["renew"].kernels, greedy.GreedyState, keeps_its_sums)
+    monkeypatch.setitem(VERBS["renew"].kernels, ucb.UCBState, keeps_its_sums)
     with pytest.raises(checks.CheckError, match=r"Greedy\(\) breaks 'renewal_forgets'"):
         checks.renewal_forgets(ma.Greedy())
 

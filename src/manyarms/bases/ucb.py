@@ -60,18 +60,23 @@ class UCB(Base):
 
     def start(self, slots: int) -> UCBState:
         """A state with arrays for ``slots`` arms."""
-        values, winners = new_tournament(slots)
-        return UCBState(
-            width=self.width,
-            log_horizon=0.0,
-            arms=0,
-            tried=0,
-            leaves=1,
-            sums=np.zeros(slots, dtype=np.float64),
-            plays=np.zeros(slots, dtype=np.int64),
-            values=values,
-            winners=winners,
-        )
+        return start_ucb(self.width, slots)
+
+
+def start_ucb(width: float, slots: int) -> UCBState:
+    """A state with arrays for ``slots`` arms; width 0 is the greedy policy."""
+    values, winners = new_tournament(slots)
+    return UCBState(
+        width=width,
+        log_horizon=0.0,
+        arms=0,
+        tried=0,
+        leaves=1,
+        sums=np.zeros(slots, dtype=np.float64),
+        plays=np.zeros(slots, dtype=np.int64),
+        values=values,
+        winners=winners,
+    )
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import kernel
-from ..contract import Counts
+from ..contract import Choice, Counts, pick
 from ..specs import Spec, count, number
 
 DOUBLING = "doubling"
@@ -48,6 +48,11 @@ class Policy(Spec, abc.ABC, abstract=True):
     def explain(self, state: Any) -> dict[str, Any]:
         """Where the policy stands and why it last restarted, in numbers."""
         return {}
+
+
+def observe_nothing(state: Any, world: Any, choice: Choice) -> Any:
+    """For policies that see rewards only: all but oracles."""
+    return state
 
 
 class Block(NamedTuple):
@@ -105,6 +110,18 @@ def block_counts(block: Block, tally: Tally) -> Counts:
 
 
 block_counts = kernel(block_counts)
+
+
+def ask_the_base(state: Any, round: int, waiting: int) -> Choice:
+    """For policies that run a base on the arms from ``first_arm`` on: whatever the base picks."""
+    slot, probability = pick(state.base, state.key, round, waiting)
+    return Choice(
+        slot=slot,
+        arm=state.first_arm + slot,
+        probability=probability,
+        block=state.block.number,
+        round=round,
+    )
 
 
 @kernel

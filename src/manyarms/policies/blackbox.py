@@ -26,13 +26,14 @@ from numpy.typing import NDArray
 
 from ..bases.base import Base
 from ..compiled import kernel, rarely
-from ..contract import Choice, Counts, learn, pick, register, renew
+from ..contract import Choice, Counts, learn, register, renew
 from ..specs import flag, fraction, number, positive
 from ..streams import UNSET_KEY
 from .base import (
     Block,
     Policy,
     Tally,
+    ask_the_base,
     assumed_horizon,
     block_counts,
     checked_horizon,
@@ -42,6 +43,7 @@ from .base import (
     horizon_number,
     last_block_rank,
     logarithm,
+    observe_nothing,
     read_note,
     rounded_up,
     write_note,
@@ -278,18 +280,6 @@ def begin(state: BlackboxState, key: int) -> BlackboxState:
     return open_block(clean, 1, 0, clean.tally)
 
 
-def ask(state: BlackboxState, round: int, waiting: int) -> Choice:
-    """Whatever the base picks."""
-    slot, probability = pick(state.base, state.key, round, waiting)
-    return Choice(
-        slot=slot,
-        arm=state.first_arm + slot,
-        probability=probability,
-        block=state.block.number,
-        round=round,
-    )
-
-
 def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     """Let the base learn, sum the losses, and go on, open the next block, or restart."""
     base = state.base
@@ -329,9 +319,4 @@ def counts(state: BlackboxState) -> Counts:
     return block_counts(state.block, state.tally)
 
 
-def observe(state: BlackboxState, world: Any, choice: Choice) -> BlackboxState:
-    """It sees rewards only."""
-    return state
-
-
-register(BlackboxState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)
+register(BlackboxState, begin=begin, ask=ask_the_base, tell=tell, counts=counts, observe=observe_nothing)

@@ -42,6 +42,7 @@ from .base import (
     horizon_number,
     last_block_rank,
     logarithm,
+    observe_nothing,
     read_note,
     rounded_up,
     write_note,
@@ -349,9 +350,4 @@ def counts(state: EliminationState) -> Counts:
     return block_counts(state.block, state.tally)
 
 
-def observe(state: EliminationState, world: Any, choice: Choice) -> EliminationState:
-    """It sees rewards only."""
-    return state
-
-
-register(EliminationState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)
+register(EliminationState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe_nothing)

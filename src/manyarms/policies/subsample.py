@@ -23,18 +23,20 @@ from numpy.typing import NDArray
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
 from ..compiled import kernel, rarely
-from ..contract import Choice, Counts, learn, pick, register, renew
+from ..contract import Choice, Counts, learn, register, renew
 from ..specs import count, positive
 from ..streams import UNSET_KEY
 from .base import (
     Block,
     Policy,
     Tally,
+    ask_the_base,
     block_counts,
     checked_horizon,
     from_preset,
     horizon_number,
     last_block_rank,
+    observe_nothing,
     rounded_up,
 )
 
@@ -102,18 +104,6 @@ def begin(state: SubsampleState, key: int) -> SubsampleState:
     return open_block(clean, 1, 0, clean.tally)
 
 
-def ask(state: SubsampleState, round: int, waiting: int) -> Choice:
-    """Whatever the base picks."""
-    slot, probability = pick(state.base, state.key, round, waiting)
-    return Choice(
-        slot=slot,
-        arm=state.first_arm + slot,
-        probability=probability,
-        block=state.block.number,
-        round=round,
-    )
-
-
 def tell(state: SubsampleState, choice: Choice, reward: float) -> SubsampleState:
     """Let the base learn; a known horizon that has passed changes nothing."""
     base = state.base
@@ -142,12 +132,7 @@ def counts(state: SubsampleState) -> Counts:
     return block_counts(state.block, state.tally)
 
 
-def observe(state: SubsampleState, world: Any, choice: Choice) -> SubsampleState:
-    """It sees rewards only."""
-    return state
-
-
-register(SubsampleState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)
+register(SubsampleState, begin=begin, ask=ask_the_base, tell=tell, counts=counts, observe=observe_nothing)
 
 
 def size_exponent(beta: float) -> float:

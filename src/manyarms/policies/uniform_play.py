@@ -7,13 +7,13 @@ Source: none needed.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..contract import Choice, Counts, register
-from .base import Policy
+from .base import Policy, observe_nothing
 
 
 class UniformPlayState(NamedTuple):
@@ -69,9 +69,4 @@ def counts(state: UniformPlayState) -> Counts:
     return Counts(restarts=0, blocks=1, arms=state.ask_of_last, ignored=0)
 
 
-def observe(state: UniformPlayState, world: Any, choice: Choice) -> UniformPlayState:
-    """It looks at nothing."""
-    return state
-
-
-register(UniformPlayState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)
+register(UniformPlayState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe_nothing)
