@@ -68,7 +68,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     # The choice of verification/calibration.py, written up in docs/calibration.md.
     "calibrated": {
-        "threshold": 2.0,
+        "threshold": 1.5,
         "log_power": 1.0,
         "log_base": 2.0,
         "log_factor": False,
