@@ -2,13 +2,14 @@
 
 The floor kernel draws the same two random numbers a round as a policy and its world do, reads
 and writes one number of an array, and does nothing else. Ratios to it can be compared between
-machines; nanoseconds cannot. The policies are timed in turns with the floor, and the fastest
-of several turns counts, so that a noisy neighbour slows neither alone.
+machines; nanoseconds cannot. Every timing of a policy stands between two of the floor, and the
+median of several such ratios counts, so that a noisy neighbour spoils a turn and not the figure.
 """
 
 import json
 import platform
 import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -92,13 +93,13 @@ def policy_ns(spec: Policy, horizon: int, rounds: int) -> float:
     return (time.perf_counter() - began) / (replications * horizon) * 1e9
 
 
-def measure(turns: int = 5, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+def measure(turns: int = 9, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """All figures, as plain values.
 
     Parameters
     ----------
     turns
-        How often everything is timed; the fastest turn counts.
+        How often everything is timed; the median counts.
     say
         Told what is being measured.
     """
@@ -109,14 +110,18 @@ def measure(turns: int = 5, say: Callable[[str], None] = lambda text: None) -> d
         policy_ns(spec, 1000, 1000)
 
     say(f"a round of each policy, {ROUNDS:,} rounds, {turns} turns")
-    floors = [floor_ns(ROUNDS) for _ in range(2)]
+    floors: list[float] = []
     costs: dict[str, list[float]] = {name: [] for name in timed}
+    ratios: dict[str, list[float]] = {name: [] for name in timed}
     for _ in range(turns):
         for name, spec in timed.items():
             rounds = BLACKBOX_ROUNDS if isinstance(spec, Blackbox) else ROUNDS
-            costs[name].append(policy_ns(spec, rounds, rounds))
-            floors.append(floor_ns(ROUNDS))
-    floor = min(floors)
+            before = floor_ns(ROUNDS)
+            cost = policy_ns(spec, rounds, rounds)
+            after = floor_ns(ROUNDS)
+            floors += [before, after]
+            costs[name].append(cost)
+            ratios[name].append(2.0 * cost / (before + after))
 
     say(f"growth from horizon {SHORT:,} to {LONG:,}")
     growth = {}
@@ -134,8 +139,10 @@ def measure(turns: int = 5, say: Callable[[str], None] = lambda text: None) -> d
     return {
         "machine": {"processor": processor_name(), "python": platform.python_version()},
         "rounds": ROUNDS,
-        "floor_ns": floor,
-        "policies": {name: {"ns": min(times), "ratio": min(times) / floor} for name, times in costs.items()},
+        "floor_ns": statistics.median(floors),
+        "policies": {
+            name: {"ns": statistics.median(costs[name]), "ratio": statistics.median(ratios[name])} for name in timed
+        },
         "growth": growth,
         "threads": threads,
         "memory_mb": memory["memory_mb"],

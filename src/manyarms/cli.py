@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
 
     bench = commands.add_parser("bench", help="what a round costs")
     bench.add_argument("--json", action="store_true", help="figures for machines instead of a table")
-    bench.add_argument("--turns", type=int, default=5, help="how often everything is timed")
+    bench.add_argument("--turns", type=int, default=9, help="how often everything is timed")
     bench.set_defaults(run=_bench)
     return parser
 

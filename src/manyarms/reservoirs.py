@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .arithmetic import power
 from .contract import fresh_mean, register
 from .specs import Spec, fraction, positive, several
 from .streams import beta_draw, follow, index_below, uniform
@@ -99,7 +100,7 @@ class PowerLaw(Reservoir):
 
 def power_law_mean(reservoir: PowerLawState, bits: int) -> float:
     """Inverse of the distribution function; the gap to the top is top * U^(1/beta)."""
-    return float(reservoir.top * (1.0 - uniform(bits) ** reservoir.exponent))
+    return reservoir.top * (1.0 - power(uniform(bits), reservoir.exponent))
 
 
 register(PowerLawState, fresh_mean=power_law_mean)

@@ -1,8 +1,11 @@
 """A naive world: a dictionary of means and one of play counts.
 
-Reads the fields of a world's description and nothing else of the package; the random numbers
+Reads the fields of a world's description and nothing else of the package but ``power``, whose
+last bits no other library shares (tests/test_arithmetic.py has its own oracle); the random numbers
 come from ``squares``.
 """
+
+from manyarms.arithmetic import power
 
 from .squares import (
     ARM_STREAM,
@@ -30,7 +33,7 @@ class NaiveWorld:
     def drawn(self, bits):
         """A mean with P(mean > top - x) = (x / top)^beta."""
         assert type(self.reservoir).__name__ == "PowerLaw"
-        return self.reservoir.top * (1.0 - uniform(bits) ** (1.0 / self.reservoir.beta))
+        return self.reservoir.top * (1.0 - power(uniform(bits), 1.0 / self.reservoir.beta))
 
     def mean(self, arm):
         if arm not in self.means:
@@ -86,4 +89,4 @@ def amount(rate, mean, t):
     if rate.endswith("/t"):
         return float(rate[:-2]) / t
     assert rate.startswith("t^-")
-    return float(t) ** -float(rate[3:])
+    return power(float(t), -float(rate[3:]))

@@ -56,9 +56,8 @@ class AsymptoticUCBState(NamedTuple):
     leaves: int
     sums: NDArray[np.float64]  # slot -> rewards
     plays: NDArray[np.int64]  # slot -> plays
-    means: NDArray[np.float64]  # slot -> mean reward
-    slopes: NDArray[np.float64]  # slot -> 1 / sqrt(plays)
-    winners: NDArray[np.uint32]  # node -> the slot that wins it
+    lines: NDArray[np.float64]  # slot s: mean reward at 2 s, slope 1 / sqrt(plays) at 2 s + 1
+    winners: NDArray[np.uint32]  # node -> where the line of its winner begins: 2 s
     expiries: NDArray[np.float64]  # node -> the level up to which all winners at and below it stand
 
 
@@ -100,8 +99,7 @@ class AsymptoticUCB(Base):
             leaves=1,
             sums=np.zeros(nodes // 2, dtype=np.float64),
             plays=np.zeros(nodes // 2, dtype=np.int64),
-            means=np.zeros(nodes // 2, dtype=np.float64),
-            slopes=np.zeros(nodes // 2, dtype=np.float64),
+            lines=np.zeros(nodes, dtype=np.float64),
             winners=np.zeros(nodes, dtype=np.uint32),
             expiries=np.zeros(nodes, dtype=np.float64),
         )
@@ -123,7 +121,7 @@ def ticked(clock: Clock, round: int) -> Clock:
     x^4 / 4 < 4e-15 from round 4,096 on; every 32nd round starts from the exact values again, so
     that errors stay below 32 times that.
     """
-    if rarely((round < 4096) | (round % 32 == 0)):
+    if rarely((round < 4096) | (round & 31 == 0)):
         log_round = math.log(round)
         growth = 1.0 + round * log_round * log_round
         return Clock(log_round=log_round, growth=growth, confidence=math.log(growth))
@@ -140,10 +138,10 @@ def short_log(x: float) -> float:
 
 
 @kernel
-def plain_index(base: AsymptoticUCBState, slot: int, confidence: float) -> float:
+def plain_index(base: AsymptoticUCBState, line: int, confidence: float) -> float:
     """The index as the book writes it."""
-    mean = base.means[slot]
-    plays = base.plays[slot]
+    mean = base.lines[line]
+    plays = base.plays[line >> 1]
     if plays == 0:
         return float(mean)
     return float(mean + base.sigma * math.sqrt(2.0 * confidence / plays))
@@ -165,29 +163,31 @@ def climb(base: AsymptoticUCBState, start: int, level: float) -> bool:
 
     Without a branch that depends on the data: a mispredicted one costs more than a whole game.
     """
+    lines = base.lines
+    one = u64(1)
     node = u64(start)
-    slot = u64(base.winners[node])
-    value = base.means[slot] + level * base.slopes[slot]
+    line = u64(base.winners[node])
+    value = lines[line] + level * lines[line + one]
     expiry = base.expiries[node]
     doubt = False
     while node > 1:
-        sibling = node ^ u64(1)
+        sibling = node ^ one
         rival = u64(base.winners[sibling])
-        rival_value = base.means[rival] + level * base.slopes[rival]
+        rival_value = lines[rival] + level * lines[rival + one]
         lead = value - rival_value
         # A tie goes to the left side, which has the lower slots.
-        loses = negative_mask(lead - TIE_BREAK * i64(node & u64(1)))
-        both = slot ^ rival
-        slot = slot ^ (both & loses)
+        loses = negative_mask(lead - TIE_BREAK * i64(node & one))
+        both = line ^ rival
+        line = line ^ (both & loses)
         value = max(value, rival_value)
-        loser = both ^ slot
-        apart = base.means[slot] - base.means[loser]
-        closing = base.slopes[loser] - base.slopes[slot]
+        loser = both ^ line
+        apart = lines[line] - lines[loser]
+        closing = lines[loser + one] - lines[line + one]
         # Equal plays and equal rewards are a tie for ever, and no reason for doubt.
         doubt |= (abs(lead) <= DOUBT) & ((apart != 0.0) | (closing != 0.0))
         expiry = min(min(expiry, base.expiries[sibling]), safe_level(apart, closing, level))
-        node = node >> u64(1)
-        base.winners[node] = slot
+        node = node >> one
+        base.winners[node] = line
         base.expiries[node] = expiry
     return doubt
 
@@ -203,8 +203,8 @@ def climb_plainly(base: AsymptoticUCBState, start: int, level: float, confidence
         index = plain_index(base, left, confidence)
         other = plain_index(base, right, confidence)
         ahead, behind = (left, right) if index >= other else (right, left)
-        apart = base.means[ahead] - base.means[behind]
-        closing = base.slopes[behind] - base.slopes[ahead]
+        apart = base.lines[ahead] - base.lines[behind]
+        closing = base.lines[behind + 1] - base.lines[ahead + 1]
         safe = safe_level(apart, closing, level)
         if abs(index - other) <= 2.0 * DOUBT and (apart != 0.0 or closing != 0.0):
             safe = level  # too close to call: look again next round
@@ -240,9 +240,9 @@ def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: floa
     for slot in range(leaves):
         base.sums[slot] = 0.0
         base.plays[slot] = 0
-        base.means[slot] = UNTRIED if slot < arms else NO_ARM
-        base.slopes[slot] = 0.0
-        base.winners[leaves + slot] = slot
+        base.lines[2 * slot] = UNTRIED if slot < arms else NO_ARM
+        base.lines[2 * slot + 1] = 0.0
+        base.winners[leaves + slot] = 2 * slot
         base.expiries[leaves + slot] = math.inf
     for node in range(leaves - 1, 0, -1):
         base.winners[node] = base.winners[2 * node]
@@ -256,8 +256,7 @@ def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: floa
         leaves=leaves,
         sums=base.sums,
         plays=base.plays,
-        means=base.means,
-        slopes=base.slopes,
+        lines=base.lines,
         winners=base.winners,
         expiries=base.expiries,
     )
@@ -267,7 +266,7 @@ def pick(base: AsymptoticUCBState, key: int, round: int, waiting: int) -> tuple[
     """The argmax of the index; untried arms have an infinite one."""
     slot = next_untried(base.plays, base.arms, base.tried, waiting)
     if slot < 0:
-        slot = int(base.winners[1])
+        slot = i64(u64(base.winners[1]) >> u64(1))
     return slot, 1.0
 
 
@@ -281,8 +280,8 @@ def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> Asymptotic
     told = base.told + 1
     clock = ticked(base.clock, told + 1)
     level = base.sigma * math.sqrt(2.0 * clock.confidence)
-    base.means[slot] = total / plays
-    base.slopes[slot] = 1.0 / math.sqrt(plays)
+    base.lines[2 * slot] = total / plays
+    base.lines[2 * slot + 1] = 1.0 / math.sqrt(plays)
     settle(base, base.leaves + slot, level, told + 1)
     repair(base, level, told + 1)
     return AsymptoticUCBState(
@@ -294,8 +293,7 @@ def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> Asymptotic
         leaves=base.leaves,
         sums=base.sums,
         plays=base.plays,
-        means=base.means,
-        slopes=base.slopes,
+        lines=base.lines,
         winners=base.winners,
         expiries=base.expiries,
     )

@@ -5,6 +5,7 @@ import math
 import re
 from typing import Any, NamedTuple
 
+from ..arithmetic import power
 from ..contract import Play
 from ..specs import number
 from .base import Drift, register_drift
@@ -164,7 +165,7 @@ def moved_inversely(drift: InverseTrendState, play: Play, reservoir: Any) -> tup
 
 def moved_by_power(drift: PowerTrendState, play: Play, reservoir: Any) -> tuple[PowerTrendState, float]:
     """Size * t^-power."""
-    return drift, play.mean + drift.size * float(play.round) ** -drift.power
+    return drift, play.mean + drift.size * power(float(play.round), -drift.power)
 
 
 def moved_by_share(drift: ShareTrendState, play: Play, reservoir: Any) -> tuple[ShareTrendState, float]:
