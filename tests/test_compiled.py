@@ -88,7 +88,7 @@ def test_the_cache_folder_is_named_by_the_digest():
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"MANYARMS_CACHE_DIR": "/a", "NUMBA_CACHE_DIR": "/b", "XDG_CACHE_HOME": "/c"}, "/a/manyarms"),
+        ({"MANYARMS_CACHE_DIR": "/a", "NUMBA_CACHE_DIR": "/b", "XDG_CACHE_HOME": "/c"}, "/a"),
         ({"NUMBA_CACHE_DIR": "/b", "XDG_CACHE_HOME": "/c"}, "/b/manyarms"),
         ({"MANYARMS_CACHE_DIR": "", "XDG_CACHE_HOME": "/c"}, "/c/manyarms"),
         ({"HOME": "/d"}, "/d/.cache/manyarms"),
@@ -99,21 +99,24 @@ def test_where_the_caches_are(monkeypatch, settings, expected):
         monkeypatch.delenv(name, raising=False)
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    assert compiled.cache_root() == Path(expected)
+    assert compiled.cache_roots()[0] == Path(expected)
 
 
 def test_old_caches_are_dropped_and_ours_is_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("MANYARMS_CACHE_DIR", str(tmp_path))
-    root = tmp_path / "manyarms"
-    for age in range(10):
-        (root / f"old{age}").mkdir(parents=True)
-        (root / f"old{age}" / "code").write_text("…")
-        os.utime(root / f"old{age}", (1e9 - age, 1e9 - age))
-    ours = root / compiled.source_digest()
-    ours.mkdir()
+    old = [f"{age:016x}" for age in range(10)]
+    others = ["src", "docs", ".git", "data", "notes.txt", "0123"]  # not caches: never touched, however old
+    for age, name in enumerate(old + others):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "code").write_text("…")
+        os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
+    ours = tmp_path / compiled.cache_name()
+    ours.mkdir(mode=0o700)
     os.utime(ours, (1.0, 1.0))  # the oldest of all, until it is used
     assert compiled._open_cache() == ours
-    assert {path.name for path in root.iterdir()} == {ours.name} | {f"old{age}" for age in range(compiled.CACHES_KEPT)}
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert kept == {ours.name, *old[: compiled.CACHES_KEPT], *others}
+    assert (tmp_path / "docs" / "code").exists()
 
 
 def test_an_unusable_folder_is_passed_over(monkeypatch, tmp_path):
@@ -123,8 +126,53 @@ def test_an_unusable_folder_is_passed_over(monkeypatch, tmp_path):
     monkeypatch.setattr(compiled.tempfile, "gettempdir", lambda: str(tmp_path))
     assert compiled._open_cache().parent.parent == tmp_path
     monkeypatch.setattr(compiled.tempfile, "gettempdir", lambda: str(blocked))
-    with pytest.raises(OSError, match="set MANYARMS_CACHE_DIR to a writable folder"):
-        compiled._open_cache()
+    assert compiled._open_cache() is None  # then nothing is kept, and everything works
+
+
+def test_a_folder_that_others_can_write_to_is_passed_over(monkeypatch, tmp_path):
+    monkeypatch.setenv("MANYARMS_CACHE_DIR", str(tmp_path / "open"))
+    monkeypatch.setattr(compiled.tempfile, "gettempdir", lambda: str(tmp_path))
+    (tmp_path / "open" / compiled.cache_name()).mkdir(parents=True)
+    (tmp_path / "open" / compiled.cache_name()).chmod(0o777)
+    assert compiled._open_cache().parent.name.startswith("manyarms-")
+
+
+def test_without_a_home_the_temporary_folder_serves(monkeypatch, tmp_path):
+    for name in ("MANYARMS_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(compiled.Path, "home", no_home)
+    monkeypatch.setattr(compiled.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert compiled._open_cache().parent.parent == tmp_path
+
+
+@pytest.mark.compiled
+def test_a_damaged_cache_costs_a_warning_and_time_only(tmp_path):
+    program = (
+        "import warnings, pathlib, manyarms as ma, manyarms.compiled as c\n"
+        "warnings.simplefilter('default')\n"
+        "r = ma.simulate(ma.UniformPlay(), ma.World(ma.Uniform(), noise=ma.Exact()), 100, seed=1)\n"
+        "print(r.final_regret('UniformPlay')[0].hex())\n"
+    )
+    environment = os.environ | {"MANYARMS_CACHE_DIR": str(tmp_path)}
+
+    def run():
+        return subprocess.run(
+            [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment
+        )
+
+    whole = run()
+    assert whole.stderr == ""
+    broken = [*tmp_path.rglob("*.nbc"), *tmp_path.rglob("*.nbi")]
+    assert broken
+    for path in broken:
+        path.write_bytes(b"")
+    damaged = run()
+    assert "cannot be used" in damaged.stderr
+    assert damaged.stdout == whole.stdout
 
 
 def test_decorating_leaves_numbas_own_cache_folder_alone(monkeypatch):
@@ -281,7 +329,7 @@ def test_an_edited_kernel_is_picked_up(copied, tmp_path):
     assert run() == (0.5, 0)
     edit(copied / "drifts" / "jump_at.py", "(0.5 * drift.size if", "(drift.size if")
     assert run() == (1.0, 1)  # the first cache is still there
-    assert len(list((cache / "manyarms").iterdir())) == 2
+    assert len(list(cache.iterdir())) == 2
 
 
 OWN_DRIFT = """

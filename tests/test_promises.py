@@ -13,6 +13,7 @@ import manyarms as ma
 from manyarms import checks
 from manyarms.bases import ucb
 from manyarms.contract import VERBS, Choice, Counts, counts, register
+from manyarms.noises import BernoulliState
 from manyarms.policies import uniform_play
 from manyarms.reservoirs import PowerLawState
 from manyarms.specs import SPEC_TYPES, Spec
@@ -226,9 +227,17 @@ def test_the_same_policy_without_a_flaw_keeps_those_promises():
         named[name]()
 
 
-def test_a_module_without_a_source_is_found_out():
+def test_a_module_of_the_package_without_a_source_is_found_out(monkeypatch):
+    checks.names_its_source(Loose())  # others may cite as they like
+    monkeypatch.setattr(uniform_play, "__doc__", "No word of where it comes from.")
     with pytest.raises(checks.CheckError, match="no 'Source:' in the docstring"):
-        checks.names_its_source(Loose())
+        checks.names_its_source(ma.UniformPlay())
+
+
+def test_a_biased_noise_is_found_out(monkeypatch):
+    monkeypatch.setitem(VERBS["reward_of"].kernels, BernoulliState, lambda noise, mean, bits: 0.9 * mean)
+    with pytest.raises(checks.CheckError, match=r"breaks 'rewards_average_to_the_mean' .*mean 0\.2 average 0\.18"):
+        checks.rewards_average_to_the_mean(ma.World(ma.PowerLaw(beta=1.0)))
 
 
 def test_a_spec_that_json_changes_is_found_out():

@@ -61,12 +61,14 @@ def natural_log(value: float) -> float:
 
 @kernel
 def exponential(value: float) -> float:
-    """The exponential of a number below 709; 0 below -700.
+    """The exponential; 0 below -700, infinite above 709.
 
     With value = k log 2 + r: 2^k times the Taylor series of exp(r) up to r^14; the next term is below 1e-18.
     """
     if value < -700.0:
         return 0.0
+    if value > 709.0:
+        return math.inf
     k = math.floor(value / LOG_2 + 0.5)
     r = (value - k * LOG_2_HIGH) - k * LOG_2_LOW
     series = 1.0
@@ -80,6 +82,8 @@ def power(value: float, exponent: float) -> float:
     """``value`` to the power ``exponent``, for 0 or a positive normal number."""
     if exponent == 1.0:
         return value
+    if value == 1.0 or exponent == 0.0:
+        return 1.0
     if value == 0.0:
         return 0.0 if exponent > 0.0 else math.inf
     return exponential(exponent * natural_log(value))

@@ -18,21 +18,23 @@ and items that have gone by.
 import collections
 import dataclasses
 import enum
+import functools
 import hashlib
 import json
 import math
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self, overload
 
 import numpy as np
 
 from .contract import Choice, ask, begin, counts, tell
-from .policies.base import Policy
+from .policies.base import Policy, checked_slots
 from .snapshots import SnapshotError, enlarged, state_from_json, state_to_json, word_from_json
-from .specs import checked_seed, count, number, positive, spec_from_json
+from .specs import checked_seed, count, number, plain_number, positive, spec_from_json
 from .streams import POLICY_STREAM, replication_key, stream_key
 from .version import __version__
 
@@ -50,7 +52,7 @@ class Told(enum.StrEnum):
     """What became of a tell."""
 
     COUNTED = "counted"
-    REPEATED = "repeated"  # this decision had its reward already
+    REPEATED = "repeated"  # this decision had its reward already, or was forgotten
     IGNORED = "ignored"  # its block is closed
 
 
@@ -73,8 +75,19 @@ class NoMoreItems(LookupError):
         self.decisions = list(decisions)  # those that the same ask had made before
 
 
+def _one_at_a_time(method: Callable[..., Any]) -> Any:
+    """Let threads that share a bandit take turns."""
+
+    @functools.wraps(method)
+    def turn(self: "Bandit", *args: Any, **kwargs: Any) -> Any:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return turn
+
+
 class Bandit:
-    """A live policy.
+    """A live policy. Threads may share it.
 
     Parameters
     ----------
@@ -111,7 +124,9 @@ class Bandit:
         replication: int = 0,
     ) -> None:
         if not isinstance(policy, Policy):
-            raise TypeError(f"Bandit: policy must be a policy such as ma.Elimination(beta=1.0), not {policy!r}")
+            raise TypeError(f"Bandit: policy must be a policy such as ma.Elimination(beta=1.0), not {policy!r:.80}")
+        if seed is not None and isinstance(seed, Iterable):
+            raise TypeError("Bandit: the second argument is the seed; pass items as items=…")
         if policy.sees_means:
             raise TypeError(
                 f"Bandit: {type(policy).__name__} is shown the true means, which only a simulation can do; "
@@ -127,7 +142,7 @@ class Bandit:
         self.told = 0  # rewards counted or ignored
         # Items still to be taken: one source after another.
         self._items: collections.deque[Iterator[Any]] | None = (
-            None if items is None else collections.deque([iter(items)])
+            None if items is None else collections.deque([_iterator(items)])
         )
         self._positions: dict[int, int] = {}  # arm -> the how-manieth fresh arm it was, for arms asked for and kept
         self._taken: dict[int, Any] = {}  # arm -> its item, for the same arms
@@ -137,7 +152,9 @@ class Bandit:
         self._waiting: dict[int, int] = {}  # block -> its open decisions
         self._rounds = FIRST_ROUNDS
         key = stream_key(replication_key(self.seed, self.replication), POLICY_STREAM, self.policy.digest())
+        checked_slots(self.policy, self._rounds)
         self._state = begin(self.policy.start(self._rounds), np.uint64(key))
+        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         return (
@@ -145,12 +162,24 @@ class Bandit:
             f"{len(self._open):,} open, seed {self.seed}>"
         )
 
+    def __copy__(self) -> Self:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        if self._items is not None:
+            raise TypeError("a bandit with items cannot be copied, because its items cannot; use to_json and from_json")
+        return type(self).from_json(self.to_json())
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a bandit is not pickled; use save and load, or to_json and from_json")
+
     @overload
     def ask(self) -> Decision: ...
 
     @overload
     def ask(self, n: int) -> list[Decision]: ...
 
+    @_one_at_a_time
     def ask(self, n: int | None = None) -> Decision | list[Decision]:
         """Which arm next?
 
@@ -228,6 +257,7 @@ class Bandit:
         # Looking is dear, so it waits until half of what is remembered may be out of use.
         self._pruning = max(FIRST_PRUNING, 2 * len(self._positions))
 
+    @_one_at_a_time
     def add_items(self, items: Iterable[Any]) -> None:
         """More items, for when the first ones are used up.
 
@@ -237,7 +267,7 @@ class Bandit:
             Taken after all that were given before. A bandit that was made without items takes
             some only as long as no arm has been asked for.
         """
-        more = iter(items)
+        more = _iterator(items)
         if self._items is None:
             if self._fresh:
                 raise ValueError(
@@ -247,6 +277,7 @@ class Bandit:
             self._items = collections.deque()
         self._items.append(more)
 
+    @_one_at_a_time
     def tell(self, decision: Decision | int, reward: float) -> Told:
         """What came of a decision.
 
@@ -255,26 +286,32 @@ class Bandit:
         decision
             The decision, or its id.
         reward
-            A number within ``reward_range``.
+            A number within ``reward_range``, or True and False for 1 and 0.
         """
         identity = self._identity(decision)
         scaled = self._scaled(reward)
-        choice = self._close(identity)
-        if choice is None:
+        if identity not in self._open:
             return Told.REPEATED
         if self.told >= self._rounds:
-            self._rounds *= 2
-            self._state = enlarged(self._state, self.policy.start(self._rounds))
+            # First the room, which there may not be; nothing has changed until then.
+            checked_slots(self.policy, 2 * self._rounds)
+            larger = self.policy.start(2 * self._rounds)
+            self._state, self._rounds = enlarged(self._state, larger), 2 * self._rounds
+        choice = self._close(identity)
         ignored = counts(self._state).ignored
         self._state = tell(self._state, choice, scaled)
         self.told += 1
         return Told.IGNORED if counts(self._state).ignored > ignored else Told.COUNTED
 
+    @_one_at_a_time
     def forget(self, decision: Decision | int) -> bool:
         """No reward will come for this decision: stop waiting for it.
 
         A tell that comes all the same changes nothing. Without this, decisions that are never
         answered stay open for ever, in memory and in snapshots.
+
+        This is for answers that get lost whatever the arm. If an arm itself fails to answer, tell
+        the lowest reward instead: the policy would ask for it again and again.
 
         Parameters
         ----------
@@ -294,13 +331,16 @@ class Bandit:
         if isinstance(identity, bool) or not isinstance(identity, (int, np.integer)):
             raise TypeError(f"Bandit: give a decision or its id, not {decision!r}")
         if not 1 <= identity <= self.asked:
-            raise KeyError(f"Bandit: no decision has the id {identity}; ids run from 1 to {self.asked} so far")
+            known = f"ids run from 1 to {self.asked} so far" if self.asked else "nothing has been asked yet"
+            raise KeyError(f"Bandit: no decision has the id {identity}; {known}")
         choice = self._open.get(int(identity))
-        if choice is not None and isinstance(decision, Decision) and decision.arm != choice.arm:
-            raise KeyError(
-                f"Bandit: this bandit's decision {identity} was for arm {choice.arm}, not {decision.arm}; "
-                "the one given is another bandit's"
-            )
+        if choice is not None and isinstance(decision, Decision):
+            mine = (choice.arm, choice.probability)
+            if mine != (decision.arm, decision.probability):
+                raise KeyError(
+                    f"Bandit: this bandit's decision {identity} was for arm {choice.arm}, not {decision.arm}, or with "
+                    "another probability; the one given is another bandit's"
+                )
         return int(identity)
 
     def _close(self, identity: int) -> Choice | None:
@@ -314,8 +354,9 @@ class Bandit:
 
     def _scaled(self, reward: object) -> float:
         low, high = self.reward_range
+        plain = plain_number(reward)
         try:
-            value = number("Bandit.tell", "reward", reward)
+            value = float(plain) if isinstance(plain, bool) else number("Bandit.tell", "reward", plain)
         except ValueError:
             raise ValueError(f"reward {reward!r} is not a finite number; nothing was changed") from None
         if not low <= value <= high:
@@ -336,6 +377,7 @@ class Bandit:
         """Rewards that came after their block was closed."""
         return int(counts(self._state).ignored)
 
+    @_one_at_a_time
     def explain(self) -> dict[str, Any]:
         """Where the policy stands, and why it last restarted, in numbers.
 
@@ -361,6 +403,7 @@ class Bandit:
             "ignored": int(tally.ignored),
         } | self.policy.explain(self._state)
 
+    @_one_at_a_time
     def to_json(self) -> dict[str, Any]:
         """The whole bandit as plain JSON values, without its items."""
         values = {
@@ -389,6 +432,8 @@ class Bandit:
         Items are not in it: give the same ones to ``load``.
         """
         target = Path(path)
+        if not target.parent.is_dir():
+            raise FileNotFoundError(f"Bandit.save: the folder of {target} does not exist; make it first")
         text = json.dumps(self.to_json(), allow_nan=False)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
@@ -480,9 +525,9 @@ class Bandit:
                 raise SnapshotError(f"{where}: {identity!r} is not the id of an open decision")
             self._open[choice.round] = choice
             self._waiting[choice.block] = self._waiting.get(choice.block, 0) + 1
-        if self.asked != self.told + len(self._open):
+        if self.asked < self.told + len(self._open):
             raise SnapshotError(
-                f"asked: {self.asked} decisions are not {self.told} told and {len(self._open)} open ones together"
+                f"asked: {self.asked} decisions are fewer than {self.told} told and {len(self._open)} open ones"
             )
 
     def _rebind(self, has_items: bool, items: Iterable[Any] | None) -> None:
@@ -493,7 +538,7 @@ class Bandit:
             return
         if not has_items:
             raise ValueError("this bandit was saved without items; load it without items")
-        self._items = collections.deque([iter(items)])
+        self._items = collections.deque([_iterator(items)])
         arms = {position: arm for arm, position in self._positions.items()}
         for position in range(self._fresh):
             try:
@@ -505,6 +550,13 @@ class Bandit:
                 ) from None
             if position in arms:
                 self._taken[arms[position]] = item
+
+
+def _iterator(items: Iterable[Any]) -> Iterator[Any]:
+    try:
+        return iter(items)
+    except TypeError:
+        raise TypeError(f"Bandit: items must be a list or something else to iterate over, not {items!r:.80}") from None
 
 
 def checksum(values: dict[str, Any]) -> str:

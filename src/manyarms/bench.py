@@ -28,7 +28,7 @@ from .policies import SSUCB, Blackbox, Elimination, Oracle, Policy, Subsample, U
 from .reservoirs import PowerLaw
 from .results import Table
 from .streams import NOISE_STREAM, POLICY_STREAM, bits_at, index_below, replication_key, stream_key, uniform
-from .trace import NoLog
+from .trace import COLUMNS, NoLog
 from .world import World
 
 ROUNDS = 1 << 20
@@ -85,7 +85,7 @@ def policy_ns(spec: Policy, horizon: int, rounds: int) -> float:
     played = spec.told(horizon)
     state, world = played.start(horizon), WORLD.start(played.slots(horizon))
     checkpoints = np.linspace(0, horizon, 65)[1:].astype(np.int64)
-    out = np.zeros((replications, checkpoints.size, 9))
+    out = np.zeros((replications, checkpoints.size, len(COLUMNS)))
     stop = np.zeros(1, dtype=np.int64)
     label = np.uint64(played.digest())
     began = time.perf_counter()
@@ -157,7 +157,9 @@ def min_seconds(threads: int) -> float:
 
     def once() -> float:
         began = time.perf_counter()
-        simulate(spec, WORLD, horizon=1_000_000, replications=24, seed=1, threads=threads)
+        result = simulate(spec, WORLD, horizon=1_000_000, replications=24, seed=1, threads=threads)
+        if not result.is_complete:
+            raise KeyboardInterrupt
         return time.perf_counter() - began
 
     return min(once() for _ in range(4))
@@ -186,7 +188,8 @@ print(json.dumps({"memory_mb": peak_memory_mb()}))
 
 def peak_memory_mb() -> float:
     """The most memory this process has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # bytes on macOS, kilobytes elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def in_new_process(program: str) -> dict[str, float]:

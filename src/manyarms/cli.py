@@ -22,14 +22,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         return int(options.run(options))
-    except (ValueError, TypeError, LookupError, ImportError, RuntimeError) as error:
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, LookupError, ImportError, MemoryError, OSError, RuntimeError) as error:
         print(f"manyarms {options.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -68,6 +68,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
+    if not options.json:  # what would fail at the end fails at once
+        matplotlib = importlib.import_module("matplotlib")
+        matplotlib.use("Agg")
+        options.folder.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
     results = reproduce.reproduce(options.betas, options.horizon, options.replications, options.seed)
     if not all(result.is_complete for result in results.values()):
@@ -83,10 +87,6 @@ def _reproduce(options: argparse.Namespace) -> int:
         "Every policy meets the same arms and the same noise. ± is the 95 % interval.\n"
     )
     print(reproduce.table(results))
-    import matplotlib
-
-    matplotlib.use("Agg")
-    options.folder.mkdir(parents=True, exist_ok=True)
     path = options.folder / "reproduce.png"
     reproduce.figure(results).savefig(path, dpi=150)
     print(f"\nThe curves are in {path}")

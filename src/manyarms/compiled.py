@@ -18,8 +18,11 @@ digest of all sources of the package.
 import contextlib
 import hashlib
 import os
+import pickle
+import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -62,40 +65,72 @@ def source_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def cache_root() -> Path:
-    """The folder that holds one compile cache for each version of the sources."""
-    chosen = os.environ.get("MANYARMS_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        return Path(chosen) / "manyarms"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "manyarms"
+def cache_name() -> str:
+    """The folder of this version of the sources, compiled with these settings."""
+    return source_digest() + ("-boundscheck" if numba.config.BOUNDSCHECK else "")
 
 
-def _open_cache() -> Path:
-    """Make this version's cache folder and drop the oldest ones of other versions."""
-    for root in (cache_root(), Path(tempfile.gettempdir()) / f"manyarms-{os.getuid()}"):
-        folder = root / source_digest()
+_CACHE_NAME = re.compile(r"[0-9a-f]{16}(-boundscheck)?")
+
+
+def cache_roots() -> list[Path]:
+    """Where compile caches may lie, the preferred place first."""
+    roots = []
+    if os.environ.get("MANYARMS_CACHE_DIR"):
+        roots.append(Path(os.environ["MANYARMS_CACHE_DIR"]))
+    elif os.environ.get("NUMBA_CACHE_DIR"):
+        roots.append(Path(os.environ["NUMBA_CACHE_DIR"]) / "manyarms")
+    elif os.environ.get("XDG_CACHE_HOME"):
+        roots.append(Path(os.environ["XDG_CACHE_HOME"]) / "manyarms")
+    else:
+        with contextlib.suppress(RuntimeError):  # some containers have no home
+            roots.append(Path.home() / ".cache" / "manyarms")
+    roots.append(Path(tempfile.gettempdir()) / f"manyarms-{_user()}")
+    return roots
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def _is_safe(folder: Path) -> bool:
+    """Whether only this user can write there: a compile cache is code."""
+    found = folder.stat()
+    return os.access(folder, os.W_OK) and found.st_uid == _user() and not found.st_mode & 0o022
+
+
+def _open_cache() -> Path | None:
+    """Make this version's cache folder and drop the oldest ones of other versions; None if nowhere allowed."""
+    for root in cache_roots():
+        folder = root / cache_name()
         with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
             os.utime(folder)
-            if os.access(folder, os.W_OK):
-                others = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-                for stale in others[1 + CACHES_KEPT :]:
-                    shutil.rmtree(stale, ignore_errors=True)
+            if _is_safe(folder):
+                _drop_stale(root)
                 return folder
-    raise OSError(
-        f"no folder for compiled code can be written: tried {cache_root()} and "
-        f"{tempfile.gettempdir()}; set MANYARMS_CACHE_DIR to a writable folder"
-    )
+    return None
 
 
-CACHE_FOLDER = _open_cache()
+def _drop_stale(root: Path) -> None:
+    """Remove all but the newest caches. Nothing that is not named like one is touched."""
+    with contextlib.suppress(OSError):  # another process may be doing the same
+        caches = [path for path in root.iterdir() if _CACHE_NAME.fullmatch(path.name)]
+        caches.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        for stale in caches[1 + CACHES_KEPT :]:
+            shutil.rmtree(stale, ignore_errors=True)
+
+
+CACHE_FOLDER = _open_cache() if IS_COMPILING else None
+"""Where compiled code is kept; None if nothing is: with the compiler off, or where no folder can be written."""
 
 
 @contextlib.contextmanager
 def _our_cache_folder() -> Iterator[None]:
     """Point numba at our cache while one of our functions is decorated, and nobody else's."""
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE_FOLDER)
+    numba.config.CACHE_DIR = str(CACHE_FOLDER or "")
     try:
         yield
     finally:
@@ -161,13 +196,24 @@ class Loop:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         with _our_cache_folder():
-            self.cached = numba.njit(cache=IS_COMPILING, nogil=True, _nrt=False, error_model="numpy")(function)
+            self.cached = numba.njit(cache=CACHE_FOLDER is not None, nogil=True, _nrt=False, error_model="numpy")(
+                function
+            )
         self.uncached = numba.njit(nogil=True, _nrt=False, error_model="numpy")(function)
 
     def __call__(self, *args: Any) -> Any:
         """Run the copy that fits the arguments."""
-        ours = all(_is_ours(arg) for arg in args)
-        return (self.cached if ours else self.uncached)(*args)
+        if all(_is_ours(arg) for arg in args):
+            try:
+                return self.cached(*args)
+            except (OSError, EOFError, pickle.UnpicklingError) as error:
+                # Loops raise none of these: the cache is damaged or cannot be written any more.
+                warnings.warn(
+                    f"the compile cache {CACHE_FOLDER} cannot be used ({error}); compiling without it. Delete it",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+        return self.uncached(*args)
 
     def signatures(self) -> list[Any]:
         """The argument types it has been compiled for in this process."""

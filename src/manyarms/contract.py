@@ -126,7 +126,7 @@ moved = _verb("moved")
 # reward_of(noise, mean, bits) -> reward.
 reward_of = _verb("reward_of")
 
-# record(log, round, choice, mean, next_mean, reward, restarts) -> None.
+# record(log, round, choice, mean, next_mean, reward, episode) -> None.
 record = _verb("record")
 
 

@@ -6,6 +6,7 @@ replications go to threads in any order and the result is the same to the bit.
 
 import concurrent.futures
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 
 from .compiled import loop
 from .contract import ask, begin, counts, observe, pull, record, tell
-from .policies.base import Policy
+from .policies.base import Policy, checked_slots
+from .reservoirs import Reservoir
 from .results import Result
-from .specs import checked_seed, count
+from .specs import checked_seed, count, flag
 from .streams import POLICY_STREAM, replication_key, stream_key
 from .trace import COLUMNS, Log, NoLog, new_log
 from .world import World
@@ -26,6 +28,9 @@ LONGEST_RUN = 2**31 - 1
 
 CHUNK_ROUNDS = 2_000_000
 """A chunk has about this many rounds: long enough to hide Python, short enough to stop quickly."""
+
+ROUNDS_BETWEEN_LOOKS = 1 << 20
+"""How many rounds are played at most before a loop looks whether it should stop: some 0.1 s."""
 
 DEFAULT_CHECKPOINTS = 64
 
@@ -46,7 +51,7 @@ def play_replications(
     """Play replications first, first + 1, … into the rows of ``out``; return how many were finished.
 
     ``out`` has one row for each replication, and in it one row of COLUMNS for each checkpoint.
-    ``stop`` is looked at between checkpoints.
+    ``stop`` is looked at now and then: once it is not 0, the replication under way is left.
     """
     for row in range(out.shape[0]):
         key = replication_key(seed, first + row)
@@ -56,18 +61,20 @@ def play_replications(
         total = 0.0
         played = 0
         for checkpoint in range(checkpoints.size):
-            if stop[0] != 0:
-                return row
-            for round in range(played + 1, checkpoints[checkpoint] + 1):
-                choice = ask(policy, round, 0)
-                episode = counts(policy).restarts + 1
-                world, mean, next_mean, reward = pull(world, choice.slot, choice.arm, round)
-                regret += top - mean
-                total += reward
-                policy = tell(policy, choice, reward)
-                policy = observe(policy, world, choice)
-                record(log, round, choice, mean, next_mean, reward, episode)
-            played = checkpoints[checkpoint]
+            while played < checkpoints[checkpoint]:
+                if stop[0] != 0:
+                    return row
+                last = min(checkpoints[checkpoint], played + ROUNDS_BETWEEN_LOOKS)
+                for round in range(played + 1, last + 1):
+                    choice = ask(policy, round, 0)
+                    episode = counts(policy).restarts + 1
+                    world, mean, next_mean, reward = pull(world, choice.slot, choice.arm, round)
+                    regret += top - mean
+                    total += reward
+                    policy = tell(policy, choice, reward)
+                    policy = observe(policy, world, choice)
+                    record(log, round, choice, mean, next_mean, reward, episode)
+                played = last
             tally = counts(policy)
             out[row, checkpoint, 0] = regret
             out[row, checkpoint, 1] = total
@@ -146,16 +153,29 @@ def simulate(
     """
     named = named_policies(policies)
     if not isinstance(world, World):
-        raise TypeError(f"simulate: world must be a World, not {world!r}")
+        hint = f"; write ma.World({world.label()}, …)" if isinstance(world, Reservoir) else ""
+        raise TypeError(f"simulate: world must be a World such as ma.World(ma.PowerLaw(1.0)), not {world!r}{hint}")
     horizon = count("simulate", "horizon", horizon)
     if horizon > LONGEST_RUN:
         raise ValueError(f"simulate: horizon must be at most {LONGEST_RUN} (2^31 - 1), not {horizon}")
     replications = count("simulate", "replications", replications)
     seed = checked_seed(seed)
     rounds = checkpoint_rounds(checkpoints, horizon)
-    threads = len(os.sched_getaffinity(0)) if threads is None else count("simulate", "threads", threads)
+    threads = usable_cores() if threads is None else count("simulate", "threads", threads)
+    log = flag("simulate", "log", log)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"simulate: progress must be a function of two numbers, not {progress!r}")
+    for name, spec in named.items():
+        checked_slots(spec.told(horizon), horizon)
+        warn_of_other_top(name, spec, world)
 
-    runs = {name: _Run(spec, horizon, replications, rounds.size) for name, spec in named.items()}
+    try:
+        runs = {name: _Run(spec, horizon, replications, rounds.size) for name, spec in named.items()}
+    except (MemoryError, ValueError):  # NumPy's words for an array that is too big
+        raise MemoryError(
+            f"simulate: {replications:,} replications of {len(named)} policies with {rounds.size} checkpoints are too "
+            "many to keep; ask for fewer replications at a time or fewer checkpoints"
+        ) from None
     complete = _play_chunks(runs, world, horizon, replications, seed, rounds, threads, log, progress)
     return Result(
         policies={name: run.spec for name, run in runs.items()},
@@ -226,19 +246,42 @@ def _play_chunks(
     return True
 
 
+def usable_cores() -> int:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def warn_of_other_top(name: str, spec: Policy, world: World) -> None:
+    """A policy that counts losses from another top than the world rarely does what was meant."""
+    top = getattr(spec, "top", world.top)
+    if top != world.top:
+        warnings.warn(
+            f"{name} counts losses from top={top:g}, but the world counts regret from top={world.top:g}; "
+            "give both the same top",
+            stacklevel=3,
+        )
+
+
 def named_policies(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> dict[str, Policy]:
     """Policies by name: the type's name where it is unique, else the settings with it."""
     if isinstance(policies, Mapping):
         specs = list(policies.values())
     else:
-        specs = list(policies) if isinstance(policies, Iterable) else [policies]
+        specs = list(policies) if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
     if not specs:
         raise ValueError("simulate: no policy was given")
     for spec in specs:
         if not isinstance(spec, Policy):
             hint = f"; write ma.{spec.__name__}(…)" if isinstance(spec, type) else ""
+            if isinstance(spec, World):
+                hint = "; policies come first, then the world"
             raise TypeError(f"simulate: {spec!r} is not a policy{hint}")
     if isinstance(policies, Mapping):
+        for name in policies:
+            if not isinstance(name, str):
+                raise TypeError(f"simulate: the names of policies must be text, not {name!r}")
         return dict(policies)
     kinds = [type(spec).__name__ for spec in specs]
     named: dict[str, Policy] = {}

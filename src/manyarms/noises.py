@@ -85,10 +85,6 @@ def gap_uniform_reward(noise: GapUniformState, mean: float, bits: int) -> float:
 register(GapUniformState, reward_of=gap_uniform_reward)
 
 
-LEAST_SHAPE = 1e-300
-"""With a smaller shape parameter a Beta number is 0 or 1 for sure, and its logarithm no float."""
-
-
 class BetaNoiseState(NamedTuple):
     """The concentration."""
 
@@ -126,7 +122,7 @@ def beta_noise_reward(noise: BetaNoiseState, mean: float, bits: int) -> float:
     """A Beta number with this mean; at the ends of the range, the mean itself."""
     a = mean * noise.concentration
     b = (1.0 - mean) * noise.concentration
-    if a < LEAST_SHAPE or b < LEAST_SHAPE:
+    if a <= 0.0 or b <= 0.0:
         return mean
     return beta_draw(bits, a, b)
 

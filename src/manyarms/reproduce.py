@@ -45,8 +45,13 @@ def figure_policies(beta: float) -> dict[str, Policy]:
 def reproduce(
     betas: Sequence[float] = BETAS, horizon: int = HORIZON, replications: int = REPLICATIONS, seed: int = SEED
 ) -> dict[float, Result]:
-    """One result for each beta."""
-    return {beta: simulate(figure_policies(beta), figure_world(beta), horizon, replications, seed) for beta in betas}
+    """One result for each beta; interrupted, those until then."""
+    results = {}
+    for beta in betas:
+        results[beta] = simulate(figure_policies(beta), figure_world(beta), horizon, replications, seed)
+        if not results[beta].is_complete:
+            break
+    return results
 
 
 def rows(results: dict[float, Result]) -> list[dict[str, Any]]:
@@ -70,14 +75,13 @@ def rows(results: dict[float, Result]) -> list[dict[str, Any]]:
 
 
 def table(results: dict[float, Result]) -> Table:
-    """Policies down, betas across: mean regret, its 95 % half-width, restarts."""
+    """Policies down, betas across: mean regret with its 95 % half-width, and restarts."""
     lines = []
     for name in next(iter(results.values())).policies:
         line: dict[str, Any] = {"policy": name}
         for beta, result in results.items():
             mean, half_width = mean_and_half_width(result.final_regret(name))
-            line[f"beta {beta:g}"] = mean
-            line[f"± ({beta:g})"] = half_width
+            line[f"beta {beta:g}"] = f"{mean:,.0f} ± {half_width:,.0f}".rjust(13)
             line[f"restarts ({beta:g})"] = float(result.final(name, "restarts").mean())
         lines.append(line)
     return Table(lines)

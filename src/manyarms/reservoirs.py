@@ -322,8 +322,10 @@ class Mixture(Reservoir):
         if len(weights) != len(parts):
             raise ValueError(f"Mixture: {len(parts)} reservoirs but {len(weights)} weights; give one for each")
         object.__setattr__(self, "reservoirs", parts)
-        total = math.fsum(weights)
+        total = math.fsum(weights) if max(weights) < 1e300 else math.inf
         if abs(total - 1.0) > 1e-12:  # else they are scaled already, and a spec read back must not change
+            if max(weights) > 1e12 * min(weights) or math.isinf(total):
+                raise ValueError(f"Mixture: weights must be within a factor of 1e12, not {self.weights!r}")
             weights = tuple(weight / total for weight in weights)
         object.__setattr__(self, "weights", weights)
 

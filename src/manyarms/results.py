@@ -1,6 +1,7 @@
 """Result: what a simulation found, as arrays, a table, a frame or a picture."""
 
 import dataclasses
+import html
 import math
 from typing import Any
 
@@ -43,9 +44,10 @@ class Table:
 
     def _repr_html_(self) -> str:
         names = list(self.rows[0]) if self.rows else []
-        head = "".join(f"<th>{name}</th>" for name in names)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
         body = "".join(
-            "<tr>" + "".join(f"<td>{_cell(row[name])}</td>" for name in names) + "</tr>" for row in self.rows
+            "<tr>" + "".join(f"<td>{html.escape(_cell(row[name]))}</td>" for name in names) + "</tr>"
+            for row in self.rows
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -76,7 +78,8 @@ class Result:
         By policy, an array of shape (replications, checkpoints, columns); the columns are
         ``manyarms.trace.COLUMNS``.
     replications
-        By policy, the numbers of the finished replications.
+        By policy, the numbers of the finished replications: all, unless interrupted. Rows of two
+        policies are paired where these numbers are the same.
     logs
         By policy and replication, the full log, if one was asked for.
     is_complete
@@ -94,7 +97,9 @@ class Result:
     is_complete: bool
 
     def __repr__(self) -> str:
-        return f"<Result of {', '.join(self.policies)}; horizon {self.horizon:,}, seed {self.seed}>\n{self.summary()}"
+        state = "" if self.is_complete else ", interrupted"
+        names = ", ".join(self.policies)
+        return f"<Result of {names}; horizon {self.horizon:,}, seed {self.seed}{state}>\n{self.summary()}"
 
     def __getitem__(self, policy: str) -> NDArray[np.float64]:
         if policy not in self.values:
@@ -178,7 +183,7 @@ class Result:
         column
             What to draw; see ``curve``.
         styles
-            By policy, what matplotlib should know about its line: colour, style and so on.
+            By policy, keywords for matplotlib's line: ``color``, ``linestyle`` and so on.
 
         Returns
         -------
@@ -191,12 +196,15 @@ class Result:
             raise ImportError("plot needs matplotlib: pip install 'manyarms[lab]'") from None
         if ax is None:
             _, ax = plt.subplots(figsize=(7.0, 4.5), layout="constrained")
+        for name in styles or {}:
+            self[name]
         for number, name in enumerate(self.policies):
             curves = self.curve(name, column)
             if not len(curves):
                 continue
             rounds = np.concatenate([[0], self.checkpoints])
-            curves = np.concatenate([np.zeros((len(curves), 1)), curves], axis=1)
+            first = 1.0 if column == "episodes" else 0.0
+            curves = np.concatenate([np.full((len(curves), 1), first), curves], axis=1)
             mean = curves.mean(axis=0)
             style = {
                 "color": COLOURS[number % len(COLOURS)],
@@ -217,7 +225,8 @@ class Result:
         ax.xaxis.set_major_formatter("{x:,.0f}")
         ax.yaxis.set_major_formatter("{x:,.0f}")
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False)
+        if ax.lines:
+            ax.legend(frameon=False)
         return ax
 
 

@@ -106,7 +106,7 @@ def number(owner: str, name: str, value: Any) -> float:
     plain = plain_number(value)
     if isinstance(plain, bool) or not isinstance(plain, (int, float)) or not abs(plain) <= sys.float_info.max:
         raise ValueError(f"{owner}: {name} must be a finite number, not {value!r}")
-    return float(plain)
+    return float(plain) + 0.0  # no negative zero
 
 
 def positive(owner: str, name: str, value: Any) -> float:

@@ -28,6 +28,7 @@ GOLDEN_GAMMA = 0x9E3779B97F4A7C15
 MIX_1 = 0xBF58476D1CE4E5B9
 MIX_2 = 0x94D049BB133111EB
 UNIT = 2.0**-53
+LEAST_SHAPE = 1e-300  # the logarithm of a Gamma number of smaller shape is no float
 
 UNSET_KEY: Any = np.uint64(0)
 """A key before ``begin``. Its type tells the compiler what keys are."""
@@ -166,6 +167,8 @@ def log_gamma_draw(bits: int, shape: float) -> float:
 @kernel
 def beta_draw(bits: int, a: float, b: float) -> float:
     """A Beta(a, b) number: the share of the first of two Gamma numbers."""
+    a = max(a, LEAST_SHAPE)
+    b = max(b, LEAST_SHAPE)
     difference = log_gamma_draw(mixed(u64(bits)), b) - log_gamma_draw(u64(bits), a)
     # Beyond ±700 the share is 0 or 1 to machine precision, and exp would overflow.
     if difference > 700.0:

@@ -87,6 +87,8 @@ class World(Spec):
             value = getattr(self, name)
             if not isinstance(value, kind):
                 hint = f"; write ma.{value.__name__}(…)" if isinstance(value, type) else ""
+                if isinstance(value, (Reservoir, Drift, Noise)):
+                    hint = f"; pass it as {value.kind}=…"
                 raise TypeError(f"World: {name} must be a {kind.__name__}, not {value!r}{hint}")
         object.__setattr__(self, "top", fraction("World", "top", self.top))
 

@@ -76,8 +76,10 @@ def parse_rate(owner: str, rate: object) -> tuple[str, float, float]:
                 if size > 100.0:
                     raise ValueError(f"{owner}: rate {rate!r} is more than the whole mean")
                 return SHARE, size / 100.0, 0.0
-            power = float(parts.get("power") or parts.get("over") or 1.0)
-            return (INVERSE if power == 1.0 else POWER), size, power
+            exponent = float(parts.get("power") or parts.get("over") or 1.0)
+            if math.isinf(exponent):
+                break
+            return (INVERSE if exponent == 1.0 else POWER), size, exponent
     raise ValueError(
         f"{owner}: cannot read the rate {rate!r}; give a number, 'c/t', 't^-0.7', 'c*t^-0.7' or a share like '1%'"
     )

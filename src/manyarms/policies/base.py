@@ -182,7 +182,30 @@ def from_preset(
     owner: str, presets: dict[str, dict[str, Any]], preset: object, given: dict[str, Any]
 ) -> dict[str, Any]:
     """The settings of a preset, with those given (not None) put over them."""
-    if preset not in presets:
+    if not isinstance(preset, str) or preset not in presets:
         raise ValueError(f"{owner}: unknown preset {preset!r}; there are {', '.join(map(repr, presets))}")
     chosen = {name: value for name, value in given.items() if value is not None}
-    return presets[str(preset)] | chosen
+    return presets[preset] | chosen
+
+
+def store_numbers(spec: Policy, *names: str) -> None:
+    """Keep given numbers as floats, so that equal specs are the same in JSON and in their random streams."""
+    for name in names:
+        value = getattr(spec, name)
+        if value is not None and value != "e":
+            object.__setattr__(spec, name, number(type(spec).__name__, name, value))
+
+
+MOST_SLOTS = 2**27
+"""More slots than this, some 5 GB, are taken for a mistake."""
+
+
+def checked_slots(policy: Policy, rounds: int) -> int:
+    """How many slots a policy needs, or an error before anything is allocated."""
+    slots = policy.slots(rounds)
+    if slots > MOST_SLOTS:
+        raise ValueError(
+            f"{policy.label()} would keep {slots:,} arms at a time within {rounds:,} rounds, some "
+            f"{slots * 40 / 2**30:,.0f} GiB; choose a smaller beta, horizon or number of arms"
+        )
+    return slots

@@ -14,7 +14,8 @@ delta-hat -> top - reward; l -> tally.restarts + 1.
 
 Deviations: ``log_factor`` and ``base_horizon`` (as in the paper by default) reproduce the
 settings behind the published figure. Without a horizon, log T is taken of the power of two
-that covers the end of the block. Blocks go on beyond m = ceil(log T).
+that covers the end of the block. Blocks go on beyond m = ceil(log T). A horizon of 1 counts as 2,
+so that its logarithm is not 0.
 """
 
 import dataclasses
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arithmetic import power
 from ..bases.base import Base
 from ..compiled import kernel, rarely
 from ..contract import Choice, Counts, learn, register, renew
@@ -46,6 +48,7 @@ from .base import (
     observe_nothing,
     read_note,
     rounded_up,
+    store_numbers,
     write_note,
 )
 
@@ -84,7 +87,7 @@ class BlackboxSettings(NamedTuple):
     constant: float  # C_1
     log_power: float
     log_base: float
-    log_factor: float  # the power of log T in the subsample; 0: none
+    log_factor_power: float  # of log T in the subsample; 0: no such factor
     block_horizon: bool  # whether the base is told the length of the block, not of the run
     top: float
     horizon: int  # 0: unknown
@@ -123,7 +126,7 @@ class Blackbox(Policy):
     log_power
         3 in the paper, with which no restart is possible before 2^m exceeds (log T)^6.
     log_base
-        2 or ``"e"``; the base's logarithms follow it.
+        2, ``"e"`` or another number above 1; `UCB` as base follows it.
     log_factor
         Whether the subsample has the factor (log T)^(1 / (beta + 1)), or log T for beta < 1.
     base_horizon
@@ -162,6 +165,7 @@ class Blackbox(Policy):
         object.__setattr__(self, "beta", positive("Blackbox", "beta", self.beta))
         object.__setattr__(self, "top", fraction("Blackbox", "top", self.top))
         object.__setattr__(self, "horizon", checked_horizon("Blackbox", self.horizon))
+        store_numbers(self, "threshold", "log_power", "log_base")
         self.settings()
 
     def settings(self) -> BlackboxSettings:
@@ -169,17 +173,17 @@ class Blackbox(Policy):
         given = {name: getattr(self, name) for name in PRESETS["paper"]}
         chosen = from_preset("Blackbox", PRESETS, self.preset, given)
         many = self.beta >= 1.0
-        log_factor = 0.0
+        log_factor_power = 0.0
         if flag("Blackbox", "log_factor", chosen["log_factor"]):
-            log_factor = 1.0 / (self.beta + 1.0) if many else 1.0
+            log_factor_power = 1.0 / (self.beta + 1.0) if many else 1.0
         if chosen["base_horizon"] not in ("block", "run"):
             raise ValueError(f"Blackbox: base_horizon must be 'block' or 'run', not {chosen['base_horizon']!r}")
         return BlackboxSettings(
             rate=self.beta / (self.beta + 1.0) if many else self.beta / 2.0,
             constant=positive("Blackbox", "threshold", chosen["threshold"]),
-            log_power=number("Blackbox", "log_power", chosen["log_power"]),
+            log_power=checked_log_power(chosen["log_power"]),
             log_base=checked_log_base("Blackbox", chosen["log_base"]),
-            log_factor=log_factor,
+            log_factor_power=log_factor_power,
             block_horizon=chosen["base_horizon"] == "block",
             top=self.top,
             horizon=horizon_number(self.horizon),
@@ -224,19 +228,27 @@ class Blackbox(Policy):
         }
 
 
+def checked_log_power(log_power: object) -> float:
+    """A power of the logarithm, within reason."""
+    value = number("Blackbox", "log_power", log_power)
+    if not 0.0 <= value <= 10.0:
+        raise ValueError(f"Blackbox: log_power must lie in [0, 10], not {log_power!r}; the paper's is 3")
+    return value
+
+
 @kernel
 def subsample_size(settings: BlackboxSettings, rank: int, horizon: float) -> int:
     """S_m = ceil(2^(m beta / (beta + 1))), or ceil(2^(m beta / 2)) for beta < 1; at most 2^m."""
-    size = 2.0 ** (rank * settings.rate)
-    if settings.log_factor > 0.0:
-        size *= logarithm(horizon, settings.log_base) ** settings.log_factor
+    size = power(2.0, rank * settings.rate)
+    if settings.log_factor_power > 0.0:
+        size *= power(logarithm(horizon, settings.log_base), settings.log_factor_power)
     return max(rounded_up(min(size, 2.0**rank)), 1)
 
 
 @kernel
 def restart_threshold(settings: BlackboxSettings, rank: int, size: int, horizon: float) -> float:
     """C_1 max(|A_m|, 2^(m/2)) log^3 T."""
-    scale = max(float(size), 2.0 ** (rank / 2.0))
+    scale = max(float(size), math.sqrt(2.0**rank))
     return float(settings.constant * scale * logarithm(horizon, settings.log_base) ** settings.log_power)
 
 

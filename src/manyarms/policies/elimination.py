@@ -15,7 +15,7 @@ Deviations: ``warm_start`` (off in the paper) lets the survivors of a block stay
 one's subsample, which fresh arms fill up; all sums start at 0 again. Without a horizon, log T
 is taken of the power of two that covers the end of the block. The paper's text counts losses
 from 1; ``top`` moves that. The paper's blocks end at m = ceil(log T), beyond which T rounds
-have passed; ours go on.
+have passed; ours go on. A horizon of 1 counts as 2, so that its logarithm is not 0.
 """
 
 import dataclasses
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arithmetic import power
 from ..compiled import kernel, rarely
 from ..contract import Choice, Counts, register
 from ..specs import flag, fraction, positive
@@ -45,6 +46,7 @@ from .base import (
     observe_nothing,
     read_note,
     rounded_up,
+    store_numbers,
     write_note,
 )
 
@@ -78,8 +80,8 @@ class EliminationState(NamedTuple):
     key: int  # of the policy's random stream
     arms: NDArray[np.int64]  # slot -> arm
     scores: NDArray[np.float64]  # slot -> importance-weighted loss in this block
-    order: NDArray[np.int64]  # the block's slots; the first ``live`` of them are not eliminated
-    places: NDArray[np.int64]  # slot -> its place in ``order``
+    order: NDArray[np.uint32]  # the block's slots; the first ``live`` of them are not eliminated
+    places: NDArray[np.uint32]  # slot -> its place in ``order``
     note: NDArray[np.float64]  # why the last restart happened
     block: Block
     threshold: float  # an arm with this score is eliminated
@@ -103,7 +105,7 @@ class Elimination(Policy):
     threshold
         The constant C_2: an arm is dropped at a score of threshold · arms · log T.
     log_base
-        2 or ``"e"``.
+        2, ``"e"`` or another number above 1.
     log_factor
         Whether the subsample has the factor log T.
     cap
@@ -140,6 +142,7 @@ class Elimination(Policy):
         object.__setattr__(self, "beta", positive("Elimination", "beta", self.beta))
         object.__setattr__(self, "top", fraction("Elimination", "top", self.top))
         object.__setattr__(self, "horizon", checked_horizon("Elimination", self.horizon))
+        store_numbers(self, "threshold", "log_base")
         self.settings()
 
     def settings(self) -> EliminationSettings:
@@ -203,7 +206,7 @@ class Elimination(Policy):
 @kernel
 def subsample_size(settings: EliminationSettings, rank: int, horizon: float) -> int:
     """ceil(2^((m + 1) beta / (beta + 1)) log T), at most 2^m."""
-    size = 2.0 ** ((rank + 1) * settings.rate)
+    size = power(2.0, (rank + 1) * settings.rate)
     if settings.log_factor:
         size *= logarithm(horizon, settings.log_base)
     if settings.cap:

@@ -9,7 +9,7 @@ Multi-Armed Bandit with Many Arms" (NeurIPS 2020): SSUCB and SS-Greedy.
 Symbols: K -> block.size; T -> horizon.
 
 Deviations: without a horizon, the run is cut into blocks of doubling length, each with a fresh
-subsample of the size that fits its length (the doubling trick).
+subsample of the size that fits its length (the doubling trick). Bases are told natural logarithms.
 """
 
 import abc
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arithmetic import power
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
 from ..compiled import kernel, rarely
@@ -38,6 +39,7 @@ from .base import (
     last_block_rank,
     observe_nothing,
     rounded_up,
+    store_numbers,
 )
 
 
@@ -65,7 +67,7 @@ class SubsampleState(NamedTuple):
 @kernel
 def subsample_size(settings: SubsampleSettings, horizon: float) -> int:
     """horizon^exponent, rounded; at least 1 and at most one arm for each round."""
-    size = float(horizon) ** settings.exponent
+    size = power(float(horizon), settings.exponent)
     arms = int(size * (1.0 + 1e-12)) if settings.floor else rounded_up(size)
     if settings.arms > 0:
         arms = settings.arms
@@ -288,6 +290,7 @@ class SSUCB(FixedSubsample):
         object.__setattr__(self, "horizon", checked_horizon("SSUCB", self.horizon))
         if self.arms is not None:
             object.__setattr__(self, "arms", count("SSUCB", "arms", self.arms))
+        store_numbers(self, "sigma")
         self.running_base()
 
     def settings(self) -> SubsampleSettings:
