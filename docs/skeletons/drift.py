@@ -31,8 +31,8 @@ class Seasons(Drift):
         Rounds from summer to summer.
     """
 
-    size: float
-    period: float
+    size: float = 0.01
+    period: float = 1000.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", positive("Seasons", "size", self.size))
