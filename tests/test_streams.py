@@ -31,7 +31,6 @@ from manyarms.streams import (
     index_below,
     log_gamma_draw,
     mixed,
-    negative_mask,
     normal,
     replication_key,
     stream_key,
@@ -144,13 +143,6 @@ def test_keys_are_nested_steps_of_splitmix64_made_odd(seed, replication, stream,
     outer = splitmix64(splitmix64(seed) ^ replication)
     assert replication_key(seed, replication) == outer
     assert stream_key(outer, stream, label) == splitmix64(splitmix64(outer ^ stream) ^ label) | 1
-
-
-@exactly
-@given(value=st.floats(allow_nan=False))
-@example(value=-0.0)
-def test_negative_mask_reads_the_sign_bit(value):
-    assert negative_mask(value) == (2**64 - 1 if math.copysign(1.0, value) < 0 else 0)
 
 
 # Quality, in every direction in which numbers of one run or one comparison lie next to each other
@@ -578,7 +570,6 @@ def write_all(seed, words, numbers):
         words[n, 5] = index_below(bits, n + 1)
         words[n, 6] = address(n, n * n)
         words[n, 7] = bits_of(key, bits)
-        words[n, 8] = negative_mask(uniform(bits) - 0.5)
         numbers[n, 0] = uniform(bits)
         numbers[n, 1] = normal(bits, n)
         numbers[n, 2] = log_gamma_draw(bits, 1e-3)
@@ -593,7 +584,7 @@ def write_all(seed, words, numbers):
 def test_compiled_and_uncompiled_agree_to_the_bit(seed):
     runs = []
     for run in (write_all, write_all.function):
-        words, numbers = np.zeros((2000, 9), dtype=np.uint64), np.zeros((2000, 7))
+        words, numbers = np.zeros((2000, 8), dtype=np.uint64), np.zeros((2000, 7))
         run(np.uint64(seed), words, numbers)
         runs.append((words, numbers.view(np.uint64)))
     (compiled_words, compiled_numbers), (plain_words, plain_numbers) = runs

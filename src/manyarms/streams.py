@@ -48,14 +48,6 @@ u64 = intrinsic_cast(u64, lambda value: np.uint64(value))
 i64 = intrinsic_cast(i64, lambda value: np.int64(value))
 
 
-def negative_mask(value: float) -> int:
-    """All 64 bits set if the sign bit is, else none: a choice between two words without a branch."""
-    return MASK if math.copysign(1.0, value) < 0.0 else 0
-
-
-negative_mask = intrinsic_cast(negative_mask, lambda value: np.uint64(np.float64(value).view(np.int64) >> 63))
-
-
 @kernel
 def mixed(word: int) -> int:
     """SplitMix64's finaliser (Stafford's variant 13): every input bit reaches every output bit."""

@@ -20,10 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arithmetic import word_of
 from ..compiled import kernel, rarely
 from ..contract import Choice, register
 from ..specs import positive
-from ..streams import i64, negative_mask, u64
+from ..streams import i64, u64
 from .base import Base, next_untried
 from .tournament import tournament_nodes
 
@@ -31,7 +32,6 @@ LARGEST_SIGMA = 10.0
 # With it, indices are below 100 and levels are known to within 1e-12 / 2, so the line and the plain
 # formula agree to within DOUBT.
 DOUBT = 1e-12
-TIE_BREAK = 1e-200  # changes the sign of 0 and of no other number that can occur
 LEAST_CLOSING = 1e-200  # divides into something beyond every level, yet not beyond every float
 UNTRIED = 1e9  # stands for the infinite index of an arm that has not been played
 NO_ARM = -1e9  # at leaves beyond the last arm
@@ -175,8 +175,8 @@ def climb(base: AsymptoticUCBState, start: int, level: float) -> bool:
         rival = u64(base.winners[sibling])
         rival_value = lines[rival] + level * lines[rival + one]
         lead = value - rival_value
-        # A tie goes to the left side, which has the lower slots.
-        loses = negative_mask(lead - TIE_BREAK * i64(node & one))
+        # All bits set if the lead is negative, or 0 on the right side: ties go to the left, the lower slots.
+        loses = u64((word_of(lead) - i64(node & one)) >> 63)
         both = line ^ rival
         line = line ^ (both & loses)
         value = max(value, rival_value)
