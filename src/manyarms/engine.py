@@ -59,13 +59,14 @@ def play_replications(
         world = begin(world, key)
         regret = 0.0
         total = 0.0
-        played = 0
+        round = 0
         for checkpoint in range(checkpoints.size):
-            while played < checkpoints[checkpoint]:
+            while round < checkpoints[checkpoint]:
                 if stop[0] != 0:
                     return row
-                last = min(checkpoints[checkpoint], played + ROUNDS_BETWEEN_LOOKS)
-                for round in range(played + 1, last + 1):
+                last = min(checkpoints[checkpoint], round + ROUNDS_BETWEEN_LOOKS)
+                while round < last:
+                    round += 1
                     choice = ask(policy, round, 0)
                     episode = counts(policy).restarts + 1
                     world, mean, next_mean, reward = pull(world, choice.slot, choice.arm, round)
@@ -74,7 +75,6 @@ def play_replications(
                     policy = tell(policy, choice, reward)
                     policy = observe(policy, world, choice)
                     record(log, round, choice, mean, next_mean, reward, episode)
-                played = last
             tally = counts(policy)
             out[row, checkpoint, 0] = regret
             out[row, checkpoint, 1] = total
