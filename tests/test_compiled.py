@@ -74,6 +74,7 @@ def test_the_digest_sees_sources_come_go_and_move(copied, monkeypatch):
 # The cache folder
 
 
+@pytest.mark.compiled
 def test_the_cache_folder_is_named_by_the_digest():
     # The digest of the sources as they were imported: compare with a process that imports them now.
     assert compiled.CACHE_FOLDER.is_dir()
@@ -175,6 +176,7 @@ def test_a_damaged_cache_costs_a_warning_and_time_only(tmp_path):
     assert damaged.stdout == whole.stdout
 
 
+@pytest.mark.compiled
 def test_decorating_leaves_numbas_own_cache_folder_alone(monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", "somebody else's")
     seen = []
@@ -187,6 +189,13 @@ def test_decorating_leaves_numbas_own_cache_folder_alone(monkeypatch):
     assert numba.config.CACHE_DIR == "somebody else's"
     monkeypatch.undo()
     assert made(21) == 42
+
+
+def test_with_the_compiler_off_nothing_is_kept():
+    code = "from manyarms import compiled; print(compiled.CACHE_FOLDER, compiled.loop(lambda value: value + 1)(2))"
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+    assert done.stdout.split() == ["None", "3"]
 
 
 def doubled(value):
