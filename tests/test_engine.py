@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import manyarms as ma
+from manyarms import engine
 from manyarms.checks import BUSY_WORLD, examples
 from manyarms.engine import DEFAULT_CHECKPOINTS, checkpoint_rounds
 from manyarms.policies.elimination import subsample_size
@@ -430,3 +431,10 @@ def test_a_long_run_with_one_checkpoint_stops_soon():
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=100)
     assert done.stdout.split() == ["False", "True"]
+
+
+def test_more_arms_than_addresses_are_an_error(monkeypatch):
+    monkeypatch.setattr(engine, "MOST_ARMS", 40)
+    assert simulate(ma.UniformPlay(), horizon=40).final("UniformPlay", "arms")[0] == 40
+    with pytest.raises(OverflowError, match="UniformPlay drew more than 40 arms"):
+        simulate(ma.UniformPlay(), horizon=41)

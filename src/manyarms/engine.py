@@ -24,7 +24,8 @@ from .trace import COLUMNS, Log, NoLog, new_log
 from .world import World
 
 LONGEST_RUN = 2**31 - 1
-"""Rounds and arms are addressed with 31 bits."""
+MOST_ARMS = 2**31 - 1
+"""Rounds and arms are addressed with 31 bits. Only uncapped subsamples can draw more arms than rounds."""
 
 CHUNK_ROUNDS = 2_000_000
 """A chunk has about this many rounds: long enough to hide Python, short enough to stop quickly."""
@@ -177,6 +178,12 @@ def simulate(
             "many to keep; ask for fewer replications at a time or fewer checkpoints"
         ) from None
     complete = _play_chunks(runs, world, horizon, replications, seed, rounds, threads, log, progress)
+    for name, run in runs.items():
+        if run.out[:, -1, COLUMNS.index("arms")].max() > MOST_ARMS:
+            raise OverflowError(
+                f"{name} drew more than {MOST_ARMS:,} arms, beyond which random numbers repeat; cap its subsamples "
+                "(cap=True) or choose a shorter horizon"
+            )
     return Result(
         policies={name: run.spec for name, run in runs.items()},
         world=world,

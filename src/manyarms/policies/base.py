@@ -104,12 +104,10 @@ def read_note(note: NDArray[np.float64]) -> dict[str, float | int] | None:
     }
 
 
+@kernel
 def block_counts(block: Block, tally: Tally) -> Counts:
     """The counts of a policy that plays in blocks."""
     return Counts(restarts=tally.restarts, blocks=block.number, arms=tally.arms, ignored=tally.ignored)
-
-
-block_counts = kernel(block_counts)
 
 
 def ask_the_base(state: Any, round: int, waiting: int) -> Choice:
