@@ -12,6 +12,7 @@ import pytest
 import manyarms as ma
 from manyarms import checks
 from manyarms.bases import ucb
+from manyarms.checks import bases, policies, promises, runs, worlds
 from manyarms.contract import VERBS, Choice, Counts, counts, register
 from manyarms.noises import BernoulliState
 from manyarms.policies import uniform_play
@@ -79,13 +80,13 @@ RESTARTING.append(ma.Blackbox(base=ma.UCB(), beta=1.0, threshold=0.1))
 @pytest.mark.parametrize("spec", RESTARTING, ids=lambda spec: spec.label())
 def test_the_trials_make_policies_restart(spec):
     # Otherwise most promises would be tried on runs in which nothing happens.
-    calming = checks._Run(spec, 1500, calming=True)
+    calming = runs.Run(spec, 1500, calming=True)
     calming.play()
     assert counts(calming.policy).restarts >= 3
     assert calming.policy.block.rank >= 9
     if spec.preset == "paper":
         return  # its blocks have almost as many arms as rounds, which mixed rewards do not use up
-    busy = checks._Run(spec, 600)
+    busy = runs.Run(spec, 600)
     busy.play()
     assert counts(busy.policy).restarts >= 3
 
@@ -228,21 +229,21 @@ def test_the_same_policy_without_a_flaw_keeps_those_promises():
 
 
 def test_a_module_of_the_package_without_a_source_is_found_out(monkeypatch):
-    checks.names_its_source(Loose())  # others may cite as they like
+    promises.names_its_source(Loose())  # others may cite as they like
     monkeypatch.setattr(uniform_play, "__doc__", "No word of where it comes from.")
     with pytest.raises(checks.CheckError, match="no 'Source:' in the docstring"):
-        checks.names_its_source(ma.UniformPlay())
+        promises.names_its_source(ma.UniformPlay())
 
 
 def test_a_biased_noise_is_found_out(monkeypatch):
     monkeypatch.setitem(VERBS["reward_of"].kernels, BernoulliState, lambda noise, mean, bits: 0.9 * mean)
     with pytest.raises(checks.CheckError, match=r"breaks 'rewards_average_to_the_mean' .*mean 0\.2 average 0\.18"):
-        checks.rewards_average_to_the_mean(ma.World(ma.PowerLaw(beta=1.0)))
+        worlds.rewards_average_to_the_mean(ma.World(ma.PowerLaw(beta=1.0)))
 
 
 def test_a_spec_that_json_changes_is_found_out():
     with pytest.raises(checks.CheckError, match=r"survives_json.*became"):
-        checks.survives_json(Loose(name=[1]))
+        promises.survives_json(Loose(name=[1]))
 
 
 @pytest.mark.compiled
@@ -253,10 +254,10 @@ def test_a_policy_that_depends_on_hidden_state_is_found_out(monkeypatch):
     def shifted(state, round, waiting):
         return uniform_play.ask(state, round, waiting)._replace(probability=0.5)
 
-    checks.live_repeats_simulation(spec)  # compiled with the true kernel
+    policies.live_repeats_simulation(spec)  # compiled with the true kernel
     monkeypatch.setitem(VERBS["ask"].kernels, uniform_play.UniformPlayState, shifted)
     with pytest.raises(checks.CheckError, match=r"round 1: .*0\.5.* live"):
-        checks.live_repeats_simulation(spec)
+        policies.live_repeats_simulation(spec)
 
 
 def test_a_base_that_does_not_forget_is_found_out(monkeypatch):
@@ -268,13 +269,13 @@ def test_a_base_that_does_not_forget_is_found_out(monkeypatch):
 
     monkeypatch.setitem(VERBS["renew"].kernels, ucb.UCBState, keeps_its_sums)
     with pytest.raises(checks.CheckError, match=r"Greedy\(\) breaks 'renewal_forgets'"):
-        checks.renewal_forgets(ma.Greedy())
+        bases.renewal_forgets(ma.Greedy())
 
 
 def test_a_world_with_means_beyond_one_is_found_out(monkeypatch):
     monkeypatch.setitem(VERBS["fresh_mean"].kernels, PowerLawState, lambda reservoir, bits: 1.5)
     with pytest.raises(checks.CheckError, match=r"breaks 'means_are_means' .*mean runs from .* to 1\.5"):
-        checks.means_are_means(ma.World(ma.PowerLaw(beta=1.0)))
+        worlds.means_are_means(ma.World(ma.PowerLaw(beta=1.0)))
 
 
 def test_checks_refuse_what_they_cannot_check():

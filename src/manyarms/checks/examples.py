@@ -1,0 +1,59 @@
+"""One or more specs of every type."""
+
+from ..bases import UCB, AsymptoticUCB, Greedy, SuccessiveElimination
+from ..drifts import Adversary, Crash, JumpAt, Phases, RandomWalk, Rising, Rotting, Still
+from ..noises import Bernoulli, BetaNoise, Exact, GapUniform
+from ..policies import SSUCB, Blackbox, Elimination, Oracle, Subsample, UniformPlay
+from ..policies.base import DOUBLING
+from ..reservoirs import BetaDistributed, Empirical, Mixture, PowerLaw, Uniform
+from ..specs import Spec
+from ..world import World
+
+
+def examples() -> list[Spec]:
+    """Specs of every type in the package, and worlds that use every reservoir, drift and noise.
+
+    Examples
+    --------
+    >>> from manyarms.checks import examples
+    >>> sorted({spec.kind for spec in examples()})
+    ['base', 'drift', 'noise', 'policy', 'reservoir', 'world']
+    """
+    policies: list[Spec] = [
+        Elimination(beta=1.0),
+        # Restarts within a few rounds, with the subsample of the paper's text.
+        Elimination(beta=1.0, preset="paper", threshold=0.02, horizon=DOUBLING),
+        Elimination(beta=0.5, preset="published", threshold=0.1),
+        Blackbox(base=UCB(), beta=1.0),
+        Blackbox(base=UCB(), beta=0.5, preset="published", threshold=0.02, log_power=1.0, horizon=DOUBLING),
+        Subsample(base=Greedy(), beta=1.0),
+        Subsample(base=Greedy(), beta=2.0, arms=20, horizon=DOUBLING),
+        SSUCB(beta=1.0),
+        SSUCB(beta=0.5, preset="published"),
+        UniformPlay(),
+        Oracle(keep=16),
+    ]
+    bases: list[Spec] = [UCB(), AsymptoticUCB(sigma=0.5), SuccessiveElimination(), Greedy()]
+    reservoirs = [
+        PowerLaw(beta=2.0),
+        Uniform(0.1, 0.8),
+        BetaDistributed(2.0, 3.0),
+        Empirical((0.1, 0.4, 0.2, 0.9)),
+        Mixture((Uniform(0.0, 0.5), PowerLaw(beta=2.0)), weights=(9.0, 1.0)),
+    ]
+    drifts = [
+        Rotting(rate="1/t"),
+        Rising(rate=0.01),
+        Crash(probability=0.05),
+        JumpAt(play=3, size=-0.3),
+        Phases((Still(), Rotting(0.01), Adversary(patience=5, size=0.2)), ends=(50, 100)),
+        RandomWalk(size=0.05),
+        Adversary(patience=10, size=0.3),
+        Still(),
+    ]
+    noises = [Bernoulli(), GapUniform(), BetaNoise(concentration=10.0), Exact()]
+    worlds = [
+        World(reservoirs[place % len(reservoirs)], drift, noises[place % len(noises)])
+        for place, drift in enumerate(drifts)
+    ]
+    return [*policies, *bases, *reservoirs, *drifts, *noises, *worlds]

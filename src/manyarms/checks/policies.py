@@ -1,0 +1,312 @@
+"""The promises of policies."""
+
+import json
+import random
+
+from ..bandit import FIRST_PRUNING, FIRST_ROUNDS, Bandit, Decision, Told
+from ..contract import (
+    ask,
+)
+from ..engine import play_replications, simulate
+from ..policies import Policy
+from ..policies.base import DOUBLING
+from ..snapshots import copied
+from ..trace import Log
+from .promises import (
+    SEED,
+    Broken,
+    Check,
+    arrays_in_json,
+    arrays_of,
+    difference,
+    hold,
+    is_frozen,
+    named,
+    names_its_source,
+    promise,
+    run_all,
+    survives_json,
+    types_of,
+)
+from .runs import BUSY_WORLD, Run, compiled_equals_plain, trials
+
+
+@promise
+def ask_changes_nothing(spec: Policy) -> None:
+    """An ask changes no array and no number, and the same ask has the same answer."""
+    run = Run(spec, 400)
+    for choice in run.choices():
+        before = copied(run.policy)
+        for waiting in (0, 1, 5):
+            again = ask(run.policy, run.round, waiting)
+            if waiting == 0:
+                hold(again == choice, f"round {run.round}: {choice}, then {again}")
+        changed = difference(before, run.policy)
+        hold(not changed, f"round {run.round}: ask changed {changed}")
+
+
+@promise
+def probabilities_are_probabilities(spec: Policy) -> None:
+    """A choice has a probability in (0, 1], its round and the block that is open."""
+    for run in trials(spec):
+        for choice in run.choices():
+            where = f"round {run.round} of {run.rounds}"
+            hold(0.0 < choice.probability <= 1.0, f"{where}: probability {choice.probability!r}")
+            hold(choice.round == run.round, f"{where}: the choice says round {choice.round}")
+            blocks = run.counts().blocks
+            hold(choice.block == blocks, f"{where}: the choice says block {choice.block}, the counts {blocks}")
+
+
+@promise
+def arms_are_numbered_in_order(spec: Policy) -> None:
+    """Fresh arms are numbered 0, 1, 2, … without gaps, and their count only grows."""
+    for run in trials(spec):
+        seen: set[int] = set()
+        drawn = _numbered(run, seen, 0)
+        for choice in run.choices():
+            if run.round > 1:
+                drawn = _numbered(run, seen, drawn)
+            seen.add(int(choice.arm))
+        _numbered(run, seen, drawn)
+
+
+def _numbered(run: Run, seen: set[int], drawn: int) -> int:
+    """Compare the arms seen so far, all answered, with the arms drawn; return the latter."""
+    where = f"after round {run.answered} of {run.rounds}"
+    arms = run.counts().arms
+    hold(arms >= drawn, f"{where}: {drawn} arms drawn became {arms}")
+    if arms > drawn:
+        seen.update(int(arm) for arm in run.spec.kept_arms(run.policy))
+    hold(all(0 <= arm < arms for arm in seen), f"{where}: {arms} arms drawn, but there is arm {max(seen, default=0)}")
+    # An oracle looks at arms that it neither keeps nor plays.
+    if not run.spec.sees_means and len(seen) != arms:
+        missing = min(set(range(arms)) - seen)
+        raise Broken(f"{where}: {arms} arms drawn, but arm {missing} was neither kept nor played")
+    return arms
+
+
+@promise
+def slots_stay_in_range(spec: Policy) -> None:
+    """Slots are 0 … slots(rounds) - 1, and an open block never keeps more arms than that."""
+    for run in trials(spec):
+        run.play()
+        kept = len(run.spec.kept_arms(run.policy))
+        hold(kept <= run.slots, f"after {run.rounds} rounds: {kept} arms are kept, but there are {run.slots} slots")
+
+
+@promise
+def arms_keep_their_slots(spec: Policy) -> None:
+    """An arm has one slot for ever, and a slot never returns to an arm that it let go."""
+    for run in trials(spec):
+        slots: dict[int, int] = {}  # arm -> slot
+        holders: dict[int, int] = {}  # slot -> the arm it was last played with
+        let_go: set[int] = set()
+        for choice in run.choices():
+            arm, slot = int(choice.arm), int(choice.slot)
+            where = f"round {run.round} of {run.rounds}"
+            home = slots.setdefault(arm, slot)
+            hold(home == slot, f"{where}: arm {arm} moved from slot {home} to slot {slot}")
+            hold(arm not in let_go, f"{where}: slot {slot} came back to arm {arm}")
+            if holders.get(slot, arm) != arm:
+                let_go.add(holders[slot])
+            holders[slot] = arm
+
+
+@promise
+def memory_is_bounded(spec: Policy) -> None:
+    """Arrays have the sizes that start(rounds) gave them, and a live bandit doubles them."""
+    rounds = 1500
+    run = Run(spec, rounds, calming=True)
+    run.play()
+    wanted, found = arrays_of(run.spec.start(rounds)), arrays_of(run.policy)
+    hold(wanted == found, f"after {rounds} rounds its arrays are {found}, start({rounds}) gives {wanted}")
+    if spec.sees_means:
+        return
+    bandit = Bandit(spec, SEED)
+    for round in range(2 * FIRST_ROUNDS + 10):
+        bandit.tell(bandit.ask(), float(round % 3 == 0))
+    saved = bandit.to_json()
+    hold(saved["rounds"] == 4 * FIRST_ROUNDS, f"after {bandit.told} tells a bandit has room for {saved['rounds']}")
+    wanted, found = arrays_of(spec.start(saved["rounds"])), arrays_of(bandit._state)
+    hold(wanted == found, f"a live bandit's arrays are {found}, start({saved['rounds']}) gives {wanted}")
+    most = max(FIRST_PRUNING, 2 * spec.slots(saved["rounds"]))
+    hold(len(saved["positions"]) <= most, f"a live bandit remembers {len(saved['positions'])} arms, not {most}")
+
+
+@promise
+def live_repeats_simulation(spec: Policy) -> None:
+    """A live bandit decides as the simulation does, to the bit."""
+    _live_repeats_simulation(spec)
+
+
+def _live_repeats_simulation(spec: Policy) -> None:
+    horizon = 2 * FIRST_ROUNDS + 300  # so that the bandit grows twice
+    told = spec.told(horizon)
+    result = simulate({"it": told}, BUSY_WORLD, horizon, 2, SEED, checkpoints=1, threads=1, log=True)
+    log = result.log("it", 1)
+    bandit = Bandit(told, SEED, replication=1)
+    for place in range(horizon):
+        decision = bandit.ask()
+        simulated = (int(log.arm[place]), float(log.probability[place]), int(log.block[place]))
+        live = (decision.arm, decision.probability, bandit.explain()["blocks"])
+        hold(live == simulated, f"round {place + 1}: (arm, probability, block) is {live} live, {simulated} simulated")
+        bandit.tell(decision, float(log.reward[place]))
+    now = bandit.explain()
+    for name, column in (("restarts", "restarts"), ("blocks", "blocks"), ("arms_drawn", "arms")):
+        simulated_count = int(result.final("it", column)[1])
+        hold(now[name] == simulated_count, f"{column}: {now[name]} live, {simulated_count} simulated")
+
+
+@promise
+def snapshots_go_on(spec: Policy) -> None:
+    """A bandit that is saved as text and loaded goes on exactly, wherever that happens."""
+    dice = random.Random(spec.digest())
+    bandit = Bandit(spec, SEED)
+    open_decisions: list[Decision] = []
+    for stop in sorted(dice.sample(range(1, FIRST_ROUNDS + 200), 5)):
+        while bandit.asked < stop:
+            _step(bandit, open_decisions, dice)
+        text = json.dumps(bandit.to_json(), allow_nan=False)
+        copy = Bandit.from_json(json.loads(text))
+        hold(copy.to_json() == bandit.to_json(), f"after {stop} asks: what was loaded is not what was saved")
+        mark = dice.getrandbits(64)
+        left = list(open_decisions)
+        for number in range(40):
+            mine = _step(bandit, open_decisions, random.Random(mark + number))
+            other = _step(copy, left, random.Random(mark + number))
+            hold(mine == other, f"{number} asks after a snapshot at {stop}: {mine} goes on, {other} was loaded")
+        hold(copy.to_json() == bandit.to_json(), f"40 asks after a snapshot at {stop}: the states differ")
+        bandit, open_decisions = copy, left
+
+
+def _step(bandit: Bandit, open_decisions: list[Decision], dice: random.Random) -> tuple[Decision, list[Told]]:
+    """One ask, and none, one or two tells in any order."""
+    decision = bandit.ask()
+    open_decisions.append(decision)
+    told = []
+    for _ in range(dice.choice((0, 1, 1, 2))):
+        if open_decisions:
+            other = open_decisions.pop(dice.randrange(len(open_decisions)))
+            told.append(bandit.tell(other, dice.choice((0.0, 0.25, 1.0))))
+    return decision, told
+
+
+@promise
+def seeds_decide(spec: Policy) -> None:
+    """The same seed gives the same run, another seed another."""
+    logs = [
+        simulate({"it": spec}, BUSY_WORLD, 300, 1, seed, checkpoints=1, threads=1, log=True).log("it")
+        for seed in (SEED, SEED, SEED + 1)
+    ]
+    for name, first, second in zip(Log._fields, logs[0], logs[1], strict=True):
+        hold(first.tobytes() == second.tobytes(), f"two runs with one seed have another {name}")
+    hold(logs[0].mean.tobytes() != logs[2].mean.tobytes(), "two seeds gave the same run")
+
+
+@promise
+def odd_tells_are_harmless(spec: Policy) -> None:
+    """Late tells are taken in any order, repeated ones change nothing, those of closed blocks are counted."""
+    dice = random.Random(spec.digest())
+    bandit = Bandit(spec, SEED)
+    blocks: dict[int, int] = {}  # id -> the block it was asked in
+    finished: list[int] = []
+    ignored = 0
+    while bandit.asked < 700 or bandit.open_decisions:
+        for _ in range(dice.choice((0, 1, 1, 3)) if bandit.asked < 700 else 0):
+            block = bandit.explain()["blocks"]
+            blocks[bandit.ask().id] = block
+        waiting = bandit.open_decisions
+        for identity in dice.sample(waiting, min(len(waiting), dice.choice((0, 1, 2)))):
+            closed = blocks[identity] != bandit.explain()["blocks"]
+            before = arrays_in_json(bandit.to_json()["state"]) if closed else None
+            outcome = bandit.tell(identity, dice.choice((0.0, 0.5, 1.0)))
+            wanted = Told.IGNORED if closed else Told.COUNTED
+            hold(outcome is wanted, f"a tell for block {blocks[identity]} was {outcome}, not {wanted}")
+            if closed:
+                ignored += 1
+                hold(before == arrays_in_json(bandit.to_json()["state"]), "an ignored tell changed an array")
+            finished.append(identity)
+        if finished and dice.random() < 0.1:
+            saved = bandit.to_json()
+            outcome = bandit.tell(dice.choice(finished), dice.choice((0.0, 1.0)))
+            hold(outcome is Told.REPEATED, f"a repeated tell was {outcome}")
+            hold(bandit.to_json() == saved, "a repeated tell changed the bandit")
+    hold(bandit.ignored == ignored, f"{ignored} tells were ignored, but {bandit.ignored} were counted as such")
+    hold(bandit.told == bandit.asked, f"{bandit.asked} asks, all told, but {bandit.told} are counted")
+    bandit.tell(bandit.ask(), 1.0)
+
+
+@promise
+def compiles_once(spec: Policy) -> None:
+    """Other seeds, horizons and numbers of replications need no other compiled loop."""
+    short, long = (types_of(spec.told(rounds).start(rounds)) for rounds in (64, 1257))
+    hold(short == long, f"its state has the types {short} for 64 rounds and {long} for 1257")
+    simulate({"it": spec}, BUSY_WORLD, 64, 1, SEED, threads=1, log=True)
+    known = len(play_replications.signatures())
+    simulate({"it": spec}, BUSY_WORLD, 257, 2, 2**64 - 1, checkpoints=3, threads=2, log=True)
+    added = play_replications.signatures()[known:]
+    hold(not added, f"a second simulation added the signature {added}")
+
+
+@promise
+def horizon_may_be_unknown(spec: Policy) -> None:
+    """With the horizon "doubling" it plays on for ever, in simulation and live alike."""
+    unknown = spec.replace(horizon=DOUBLING)
+    for run in trials(unknown):
+        hold(run.spec == unknown, f"told({run.rounds}) made {run.spec.label()} of {unknown.label()}")
+        run.play()
+    if not spec.sees_means:
+        _live_repeats_simulation(unknown)
+
+
+POLICY_PROMISES = (
+    survives_json,
+    is_frozen,
+    names_its_source,
+    ask_changes_nothing,
+    probabilities_are_probabilities,
+    arms_are_numbered_in_order,
+    slots_stay_in_range,
+    arms_keep_their_slots,
+    memory_is_bounded,
+    seeds_decide,
+    compiles_once,
+    compiled_equals_plain,
+)
+"""What every policy promises."""
+
+LIVE_PROMISES = (live_repeats_simulation, snapshots_go_on, odd_tells_are_harmless)
+"""What every policy promises that can be played live; an oracle cannot."""
+
+
+def policy_checks(spec: Policy) -> list[Check]:
+    """The promises of a policy, by name.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> from manyarms.checks import policy_checks
+    >>> names = [name for name, check in policy_checks(ma.Oracle())]
+    >>> "ask_changes_nothing" in names, "snapshots_go_on" in names
+    (True, False)
+    """
+    if not isinstance(spec, Policy):
+        raise TypeError(f"policy_checks: {spec!r} is not a policy")
+    promises = list(POLICY_PROMISES)
+    if not spec.sees_means:
+        promises += LIVE_PROMISES
+    if hasattr(spec, "horizon"):
+        promises.append(horizon_may_be_unknown)
+    return named(promises, spec)
+
+
+def check_policy(spec: Policy) -> None:
+    """Try every promise of a policy; the first that is broken raises ``CheckError``.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> from manyarms.checks import check_policy
+    >>> check_policy(ma.UniformPlay())
+    """
+    run_all(policy_checks(spec))
