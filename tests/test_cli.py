@@ -131,7 +131,8 @@ def test_bench_measures_ratios_to_the_floor(monkeypatch):
 @pytest.mark.compiled
 def test_a_new_process_reports_memory_and_times():
     found = bench.in_new_process(bench.FIRST_CALL)
-    assert 0 < found["first_call_s"] < 60
+    assert found["first_call_s"] > 0
+    assert found["import_s"] > 0
     assert bench.peak_memory_mb() > 10
 
 

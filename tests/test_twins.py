@@ -45,7 +45,7 @@ def calibrated_settings(spec):
 
 
 def twin_of_run(spec, world, horizon, seed, replication=0):
-    label = spec.told(horizon).digest()
+    label = spec.with_horizon(horizon).digest()
     return twin_run(spec, world, horizon, seed, replication, label, calibrated_settings(spec))
 
 
@@ -356,7 +356,7 @@ def test_each_replication_plays_as_its_own_twin(spec):
 def test_a_used_state_begins_as_a_new_one(spec):
     # simulate makes one state for several replications when it keeps no log.
     horizon, seed = 300, 13
-    played = spec.told(horizon)
+    played = spec.with_horizon(horizon)
     checkpoints = np.array([100, horizon])
     out = np.zeros((3, 2, len(COLUMNS)))
     log = new_log(horizon)
@@ -498,9 +498,9 @@ def test_there_is_room_for_every_block_that_can_be_opened(beta, horizon):
     # Compiled code does not notice a write beyond the room, so no comparison of choices would.
     for rounds in [*range(1, 70), 126, 127, 254, 255, 500]:
         known = rounds if horizon is None else None
-        elimination = ma.Elimination(beta=beta, preset="paper", cap=False, horizon=horizon).told(rounds)
-        box = ma.Blackbox(base=ma.UCB(), beta=beta, preset="published", horizon=horizon).told(rounds)
-        one = ma.SSUCB(beta=beta, horizon=horizon).told(rounds)
+        elimination = ma.Elimination(beta=beta, preset="paper", cap=False, horizon=horizon).with_horizon(rounds)
+        box = ma.Blackbox(base=ma.UCB(), beta=beta, preset="published", horizon=horizon).with_horizon(rounds)
+        one = ma.SSUCB(beta=beta, horizon=horizon).with_horizon(rounds)
         room = {spec: spec.slots(rounds) for spec in (elimination, box, one)}
         for m in range(1, 12):
             # Block m is opened at the end of some round, not before blocks 1 … m - 1 took 2^m - 2 of

@@ -70,7 +70,7 @@ def lone_arm(drift, first_mean, rounds):
 
 def run_log(policy, world, horizon, seed=0, replication=0):
     """One replication as plain Python, with its log."""
-    spec = policy.told(horizon)
+    spec = policy.with_horizon(horizon)
     log = new_log(horizon)
     checkpoints = np.arange(1, horizon + 1)
     out = np.zeros((1, horizon, len(COLUMNS)))

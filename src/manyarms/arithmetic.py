@@ -10,7 +10,7 @@ import struct
 
 import numpy as np
 
-from .compiled import intrinsic_cast, kernel
+from .compiled import kernel, with_compiled_body
 
 LOG_2 = math.log(2.0)
 # The same in two parts: the first has so few bits that a small whole number times it is exact, the second
@@ -34,8 +34,8 @@ def float_of(word: int) -> float:
     return float(struct.unpack("<d", struct.pack("<q", word))[0])
 
 
-word_of = intrinsic_cast(word_of, lambda value: np.float64(value).view(np.int64))
-float_of = intrinsic_cast(float_of, lambda word: np.int64(word).view(np.float64))
+word_of = with_compiled_body(word_of, lambda value: np.float64(value).view(np.int64))
+float_of = with_compiled_body(float_of, lambda word: np.int64(word).view(np.float64))
 
 
 @kernel

@@ -82,7 +82,7 @@ def floor_ns(rounds: int) -> float:
 def policy_ns(spec: Policy, horizon: int, rounds: int) -> float:
     """Nanoseconds a round of a policy, over as many replications as make up ``rounds``."""
     replications = max(1, rounds // horizon)
-    played = spec.told(horizon)
+    played = spec.with_horizon(horizon)
     state, world = played.start(horizon), WORLD.start(played.slots(horizon))
     checkpoints = np.linspace(0, horizon, 65)[1:].astype(np.int64)
     out = np.zeros((replications, checkpoints.size, len(COLUMNS)))

@@ -156,8 +156,8 @@ def dispatcher(verb: F, body_for: Callable[[type], Callable[..., Any] | None]) -
         return None if state_type is None else body_for(state_type)
 
 
-def intrinsic_cast(function: F, compiled_body: Callable[..., Any]) -> F:
-    """A kernel whose compiled body differs from its Python body: casts between number types."""
+def with_compiled_body(function: F, compiled_body: Callable[..., Any]) -> F:
+    """A kernel that compiles another body than its Python one: machine words, hints to the compiler."""
 
     @overload(function, **_INLINED)
     def _compiled(*_args: Any) -> Callable[..., Any]:
@@ -183,7 +183,7 @@ def rarely(condition: bool) -> bool:
     return condition
 
 
-rarely = intrinsic_cast(rarely, lambda condition: _expect_false(condition))  # type: ignore[call-arg]
+rarely = with_compiled_body(rarely, lambda condition: _expect_false(condition))  # type: ignore[call-arg]
 
 
 class Loop:

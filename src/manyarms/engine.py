@@ -93,7 +93,7 @@ class _Run:
     """One policy in one world: its spec as played, and what its replications left behind."""
 
     def __init__(self, spec: Policy, horizon: int, replications: int, checkpoints: int) -> None:
-        self.spec = spec.told(horizon)
+        self.spec = spec.with_horizon(horizon)
         self.label = np.uint64(self.spec.digest())
         self.out = np.zeros((replications, checkpoints, len(COLUMNS)))
         self.finished = np.zeros(replications, dtype=bool)
@@ -167,7 +167,7 @@ def simulate(
     if progress is not None and not callable(progress):
         raise TypeError(f"simulate: progress must be a function of two numbers, not {progress!r}")
     for name, spec in named.items():
-        checked_slots(spec.told(horizon), horizon)
+        checked_slots(spec.with_horizon(horizon), horizon)
         warn_of_other_top(name, spec, world)
 
     try:

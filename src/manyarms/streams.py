@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import intrinsic_cast, kernel
+from .compiled import kernel, with_compiled_body
 
 ARM_STREAM = 1
 NOISE_STREAM = 2
@@ -44,8 +44,8 @@ def i64(value: int) -> int:
     return int(value)
 
 
-u64 = intrinsic_cast(u64, lambda value: np.uint64(value))
-i64 = intrinsic_cast(i64, lambda value: np.int64(value))
+u64 = with_compiled_body(u64, lambda value: np.uint64(value))
+i64 = with_compiled_body(i64, lambda value: np.int64(value))
 
 
 @kernel

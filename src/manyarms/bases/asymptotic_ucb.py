@@ -38,7 +38,7 @@ NO_ARM = -1e9  # at leaves beyond the last arm
 
 
 class Clock(NamedTuple):
-    """What the coming round t makes of f, to within 1e-13: see ``ticked``."""
+    """What the coming round t makes of f, to within 2e-13: see ``ticked``."""
 
     log_round: float  # log t
     growth: float  # f(t) = 1 + t log(t)^2
@@ -116,10 +116,10 @@ def log_confidence(round: int) -> float:
 def ticked(clock: Clock, round: int) -> Clock:
     """The clock of this round, from that of the round before.
 
-    Two logarithms a round would cost as much as the whole tree. From one round to the next both
-    grow by log(1 + x) with x below 1.4 / round, and three terms of its series leave out less than
+    Two logarithms in every round cost a tenth of its time. From one round to the next both grow by
+    log(1 + x) with x below 1.4 / round, and three terms of its series leave out less than
     x^4 / 4 < 4e-15 from round 4,096 on; every 32nd round starts from the exact values again, so
-    that errors stay below 32 times that.
+    that errors stay below 32 times that, and rounding.
     """
     if rarely((round < 4096) | (round & 31 == 0)):
         log_round = math.log(round)

@@ -141,7 +141,7 @@ def live_repeats_simulation(spec: Policy) -> None:
 
 def _live_repeats_simulation(spec: Policy) -> None:
     horizon = 2 * FIRST_ROUNDS + 300  # so that the bandit grows twice
-    told = spec.told(horizon)
+    told = spec.with_horizon(horizon)
     result = simulate({"it": told}, BUSY_WORLD, horizon, 2, SEED, checkpoints=1, threads=1, log=True)
     log = result.log("it", 1)
     bandit = Bandit(told, SEED, replication=1)
@@ -239,7 +239,7 @@ def odd_tells_are_harmless(spec: Policy) -> None:
 @promise
 def compiles_once(spec: Policy) -> None:
     """Other seeds, horizons and numbers of replications need no other compiled loop."""
-    short, long = (types_of(spec.told(rounds).start(rounds)) for rounds in (64, 1257))
+    short, long = (types_of(spec.with_horizon(rounds).start(rounds)) for rounds in (64, 1257))
     hold(short == long, f"its state has the types {short} for 64 rounds and {long} for 1257")
     simulate({"it": spec}, BUSY_WORLD, 64, 1, SEED, threads=1, log=True)
     known = len(play_replications.signatures())

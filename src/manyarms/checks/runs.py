@@ -44,7 +44,7 @@ class Run:
     """
 
     def __init__(self, spec: Policy, rounds: int, calming: bool = False) -> None:
-        self.spec = spec.told(rounds)
+        self.spec = spec.with_horizon(rounds)
         self.rounds = rounds
         self.calming = calming
         self.slots = self.spec.slots(rounds)
@@ -130,7 +130,7 @@ def compiled_equals_plain(spec: Policy | World) -> None:
     """The compiled loop does what the same source does as plain Python, to the bit."""
     policy, world = (spec, BUSY_WORLD) if isinstance(spec, Policy) else (BUSY_POLICY, spec)
     horizon = 300
-    policy = policy.told(horizon)
+    policy = policy.with_horizon(horizon)
     compiled = played(play_replications, policy, world, horizon, first=3, rows=2)
     plain = played(play_replications.function, policy, world, horizon, first=3, rows=2)
     for name, one, other in zip(Log._fields, compiled[1], plain[1], strict=True):

@@ -29,7 +29,7 @@ class Policy(Spec, abc.ABC, abstract=True):
     def slots(self, rounds: int) -> int:
         """The most arms it keeps at a time within ``rounds`` rounds."""
 
-    def told(self, horizon: int) -> Self:
+    def with_horizon(self, horizon: int) -> Self:
         """The spec as it plays a simulation of this length: an unset horizon becomes known."""
         if getattr(self, "horizon", 0) is None:
             return self.replace(horizon=horizon)
