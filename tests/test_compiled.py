@@ -15,7 +15,7 @@ import pytest
 import manyarms
 from manyarms import compiled
 from manyarms.contract import Choice
-from manyarms.engine import play_replications
+from manyarms.replication import play_replications
 
 SOURCES = Path(manyarms.__file__).parent
 
@@ -314,7 +314,7 @@ def run_in_new_process(code, folders, cache):
 
 PLAY = """
     import manyarms as ma
-    from manyarms.engine import play_replications
+    from manyarms.replication import play_replications
     world = ma.World(ma.Empirical([0.5]), {drift}, ma.Exact())
     result = ma.simulate(ma.UniformPlay(), world, 5, threads=1)
     print(ma.__file__, result.final("UniformPlay", "V")[0], sum(play_replications.cached.stats.cache_hits.values()))

@@ -13,10 +13,10 @@ import manyarms as ma
 from manyarms import streams
 from manyarms.bases.asymptotic_ucb import Clock, ticked
 from manyarms.contract import Choice, learn, pick, renew
-from manyarms.engine import play_replications
 from manyarms.policies import blackbox as fast_blackbox
 from manyarms.policies import elimination as fast_elimination
 from manyarms.policies import subsample as fast_subsample
+from manyarms.replication import play_replications
 from manyarms.trace import COLUMNS, new_log
 from tests.reference import loop, sizes, squares
 from tests.reference.asymptotic_ucb import AsymptoticUCB

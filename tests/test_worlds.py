@@ -17,7 +17,7 @@ from scipy import stats
 import manyarms as ma
 from manyarms.compiled import loop
 from manyarms.contract import Play, begin, fresh_mean, moved, preview, pull, register, reward_of
-from manyarms.engine import play_replications
+from manyarms.replication import play_replications
 from manyarms.streams import bits_at, replication_key, uniform
 from manyarms.trace import COLUMNS, new_log
 

@@ -1,8 +1,10 @@
-"""Logarithm, exponential and power from the four operations alone.
+"""Logarithms, exponential, power and cosine from the four operations alone.
 
-A library's functions differ in the last bit from platform to platform; these do not, and they
-are inlined where a call would make the compiler save all its registers in every round. They are
-right to a few units in the last place, which is all that reservoirs and drifts ask for.
+A library's functions differ in the last bit from platform to platform, and between a processor
+and a GPU; these do not, and they are inlined where a call would make the compiler save all its
+registers in every round. They are right to a few units in the last place, which is all that
+kernels ask for. Kernels take nothing from ``math`` but what IEEE 754 defines to the bit: square
+roots, floors and ceilings.
 """
 
 import math
@@ -39,11 +41,22 @@ float_of = with_compiled_body(float_of, lambda word: np.int64(word).view(np.floa
 
 
 @kernel
-def natural_log(value: float) -> float:
-    """The natural logarithm of a positive normal number.
+def floor(value: float) -> int:
+    """The greatest whole number that is not above ``value``."""
+    return int(math.floor(value))  # noqa: RUF046, on a GPU the inner one is a float
 
-    With value = m 2^k and m between sqrt(1/2) and sqrt(2): log m = 2 artanh(s), s = (m - 1) / (m + 1),
-    by its series up to s^23; the next term is below 1e-19.
+
+@kernel
+def ceiling(value: float) -> int:
+    """The least whole number that is not below ``value``."""
+    return int(math.ceil(value))  # noqa: RUF046, on a GPU the inner one is a float
+
+
+@kernel
+def log_parts(value: float) -> tuple[int, float, float]:
+    """A positive normal number as 2^k m, with m between sqrt(1/2) and sqrt(2): k, and log m as a sum of two.
+
+    log m = 2 artanh(s), s = (m - 1) / (m + 1), by its series up to s^23; the next term is below 1e-19.
     """
     word = word_of(value)
     exponent = (word >> FRACTION_BITS) - BIAS
@@ -56,7 +69,24 @@ def natural_log(value: float) -> float:
     series = 1.0 / 23.0
     for odd in range(21, 1, -2):
         series = series * z + 1.0 / odd
-    return exponent * LOG_2_HIGH + (2.0 * s + (2.0 * s * z * series + exponent * LOG_2_LOW))
+    return exponent, 2.0 * s, 2.0 * s * z * series
+
+
+@kernel
+def natural_log(value: float) -> float:
+    """The natural logarithm of a positive normal number.
+
+    log 2^k is added in two parts, so that nothing is lost.
+    """
+    exponent, first, rest = log_parts(value)
+    return exponent * LOG_2_HIGH + (first + (rest + exponent * LOG_2_LOW))
+
+
+@kernel
+def binary_log(value: float) -> float:
+    """The logarithm to base 2 of a positive normal number; exact for powers of two."""
+    exponent, first, rest = log_parts(value)
+    return exponent + (first + rest) / LOG_2
 
 
 @kernel
@@ -69,12 +99,12 @@ def exponential(value: float) -> float:
         return 0.0
     if value > 709.0:
         return math.inf
-    k = math.floor(value / LOG_2 + 0.5)
+    k = floor(value / LOG_2 + 0.5)
     r = (value - k * LOG_2_HIGH) - k * LOG_2_LOW
     series = 1.0
     for n in range(14, 0, -1):
         series = 1.0 + series * r / n
-    return series * float_of((int(k) + BIAS) << FRACTION_BITS)
+    return series * float_of((k + BIAS) << FRACTION_BITS)
 
 
 @kernel
@@ -87,3 +117,27 @@ def power(value: float, exponent: float) -> float:
     if value == 0.0:
         return 0.0 if exponent > 0.0 else math.inf
     return exponential(exponent * natural_log(value))
+
+
+@kernel
+def cosine_of_turn(turn: float) -> float:
+    """The cosine of a turn from 0 (included) to 1: cos(2 pi turn).
+
+    The turn is cut into eighths, in each of which the cosine is, up to its sign, the cosine or the sine of
+    an angle x of at most pi / 4; their Taylor series go up to x^16 and x^17, and leave out less than 1e-17.
+    """
+    eighth = floor(8.0 * turn)
+    part = 8.0 * turn - eighth
+    if eighth & 1:
+        part = 1.0 - part
+    x = part * (0.25 * math.pi)
+    z = -x * x
+    series = 1.0
+    if eighth in (0, 3, 4, 7):
+        for n in range(16, 0, -2):
+            series = 1.0 + series * z / (n * (n - 1))
+    else:
+        for n in range(17, 1, -2):
+            series = 1.0 + series * z / (n * (n - 1))
+        series *= x
+    return -series if 2 <= eighth <= 5 else series

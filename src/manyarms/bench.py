@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from .bases import UCB, Greedy
 from .compiled import IS_COMPILING, loop
 from .drifts import Rotting
-from .engine import play_replications, simulate
+from .engine import simulate
 from .noises import Bernoulli
 from .policies import SSUCB, Blackbox, Elimination, Oracle, Policy, Subsample, UniformPlay
+from .replication import play_replications
 from .reservoirs import PowerLaw
 from .results import Table
 from .streams import NOISE_STREAM, POLICY_STREAM, bits_at, index_below, replication_key, stream_key, uniform

@@ -1,11 +1,12 @@
 """The compiler, kept in one place.
 
-No other file of the package imports numba. This one offers
+No other file of the package imports numba (`manyarms.cuda` imports its GPU half). This one offers
 
 - ``kernel``: a small function over numbers, arrays and states. It stays an ordinary
   Python function; compiled code that calls it gets it inlined.
 - ``dispatcher``: the same for a verb whose body is chosen by the type of its first argument.
 - ``loop``: a function that is compiled as a whole and releases the GIL.
+- ``row_of``: one replication's state out of the states of many, for a GPU.
 
 So live code runs the kernels as plain Python and never waits for a compiler, and a loop
 compiles exactly the same source. With ``NUMBA_DISABLE_JIT=1`` loops are plain Python too.
@@ -25,7 +26,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba as _numba
 from llvmlite import ir
@@ -39,6 +40,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 IS_COMPILING = not numba.config.DISABLE_JIT
 """False when the compiler is switched off by ``NUMBA_DISABLE_JIT=1``."""
+
+IS_SIMULATED = bool(numba.config.ENABLE_CUDASIM)
+"""True when numba's simulator stands in for a GPU (``NUMBA_ENABLE_CUDASIM=1``): slow, for tests."""
 
 CACHES_KEPT = 4
 """How many compile caches of other versions of the sources stay on disk."""
@@ -184,6 +188,46 @@ def rarely(condition: bool) -> bool:
 
 
 rarely = with_compiled_body(rarely, lambda condition: _expect_false(condition))  # type: ignore[call-arg]
+
+
+class Shared(NamedTuple):
+    """An array that all replications of a batch read and none writes."""
+
+    array: Any
+
+
+def row_of(batch: Any, row: int) -> Any:
+    """The state of replication ``row`` of a batch.
+
+    A batch is a state whose arrays have one more axis, in front, for the replications; arrays that
+    are only read are ``Shared`` instead.
+    """
+    if isinstance(batch, Shared):
+        return batch.array
+    if isinstance(batch, tuple):
+        return type(batch)(*(row_of(part, row) for part in batch))
+    return batch[row] if hasattr(batch, "shape") and batch.shape else batch
+
+
+@overload(row_of, **_INLINED)
+def _compiled_row_of(batch: Any, _row: Any) -> Callable[..., Any] | None:
+    if not isinstance(batch, types.BaseNamedTuple):
+        return None
+    # Without reference counts a function cannot return a bare view of an array, but it may build a
+    # state of such views: so the body is written out, one line for each field.
+    parts = []
+    for name, part in zip(batch.fields, batch.types, strict=True):
+        if isinstance(part, types.Array):
+            parts.append(f"{name}=batch.{name}[row]")
+        elif not isinstance(part, types.BaseNamedTuple):
+            parts.append(f"{name}=batch.{name}")
+        elif part.instance_class is Shared:
+            parts.append(f"{name}=batch.{name}.array")
+        else:
+            parts.append(f"{name}=row_of(batch.{name}, row)")
+    names = {"State": batch.instance_class, "row_of": row_of}
+    exec(f"def body(batch, row): return State({', '.join(parts)})", names)  # noqa: S102
+    return cast(Callable[..., Any], names["body"])
 
 
 class Loop:

@@ -1,26 +1,24 @@
-"""The loop, and ``simulate``: many replications of many policies in one world.
+"""``simulate``: many replications of many policies in one world.
 
 Replications are independent and every random number has an address, so chunks of
-replications go to threads in any order and the result is the same to the bit.
+replications go to threads, or to a GPU, in any order and the result is the same to the bit.
 """
 
 import concurrent.futures
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import loop
-from .contract import ask, begin, counts, observe, pull, record, tell
+from .gpu import GPU, chosen_device
 from .policies.base import Policy, checked_slots
+from .replication import Job, Run, play_replications
 from .reservoirs import Reservoir
 from .results import Result
 from .specs import checked_seed, count, flag
-from .streams import POLICY_STREAM, replication_key, stream_key
-from .trace import COLUMNS, Log, NoLog, new_log
+from .trace import COLUMNS, Log
 from .world import World
 
 LONGEST_RUN = 2**31 - 1
@@ -30,74 +28,7 @@ MOST_ARMS = 2**31 - 1
 CHUNK_ROUNDS = 2_000_000
 """A chunk has about this many rounds: long enough to hide Python, short enough to stop quickly."""
 
-ROUNDS_BETWEEN_LOOKS = 1 << 20
-"""How many rounds are played at most before a loop looks whether it should stop: some 0.1 s."""
-
 DEFAULT_CHECKPOINTS = 64
-
-
-@loop
-def play_replications(
-    policy: Any,
-    world: Any,
-    log: Any,
-    seed: int,
-    label: int,
-    top: float,
-    first: int,
-    checkpoints: NDArray[np.int64],
-    out: NDArray[np.float64],
-    stop: NDArray[np.int64],
-) -> int:
-    """Play replications first, first + 1, … into the rows of ``out``; return how many were finished.
-
-    ``out`` has one row for each replication, and in it one row of COLUMNS for each checkpoint.
-    ``stop`` is looked at now and then: once it is not 0, the replication under way is left.
-    """
-    for row in range(out.shape[0]):
-        key = replication_key(seed, first + row)
-        policy = begin(policy, stream_key(key, POLICY_STREAM, label))
-        world = begin(world, key)
-        regret = 0.0
-        total = 0.0
-        round = 0
-        for checkpoint in range(checkpoints.size):
-            while round < checkpoints[checkpoint]:
-                if stop[0] != 0:
-                    return row
-                last = min(checkpoints[checkpoint], round + ROUNDS_BETWEEN_LOOKS)
-                while round < last:
-                    round += 1
-                    choice = ask(policy, round, 0)
-                    episode = counts(policy).restarts + 1
-                    world, mean, next_mean, reward = pull(world, choice.slot, choice.arm, round)
-                    regret += top - mean
-                    total += reward
-                    policy = tell(policy, choice, reward)
-                    policy = observe(policy, world, choice)
-                    record(log, round, choice, mean, next_mean, reward, episode)
-            tally = counts(policy)
-            out[row, checkpoint, 0] = regret
-            out[row, checkpoint, 1] = total
-            out[row, checkpoint, 2] = tally.restarts
-            out[row, checkpoint, 3] = tally.blocks
-            out[row, checkpoint, 4] = tally.arms
-            out[row, checkpoint, 5] = world.variation
-            out[row, checkpoint, 6] = world.rotting_variation
-            out[row, checkpoint, 7] = world.changes
-            out[row, checkpoint, 8] = world.rotting_changes
-    return int(out.shape[0])
-
-
-class _Run:
-    """One policy in one world: its spec as played, and what its replications left behind."""
-
-    def __init__(self, spec: Policy, horizon: int, replications: int, checkpoints: int) -> None:
-        self.spec = spec.with_horizon(horizon)
-        self.label = np.uint64(self.spec.digest())
-        self.out = np.zeros((replications, checkpoints, len(COLUMNS)))
-        self.finished = np.zeros(replications, dtype=bool)
-        self.logs: dict[int, Log] = {}
 
 
 def simulate(
@@ -109,6 +40,7 @@ def simulate(
     *,
     checkpoints: int | Sequence[int] | None = None,
     threads: int | None = None,
+    device: str = "cpu",
     log: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
@@ -133,7 +65,10 @@ def simulate(
         The rounds at which regret and counts are kept, or how many of them, evenly spaced; the
         last round is always one. 64 if left out.
     threads
-        How many threads; all cores if left out. The result does not depend on it.
+        How many threads of the processor; all cores if left out. The result does not depend on it.
+    device
+        ``"cpu"``, ``"gpu"`` (one thread of an NVIDIA GPU for each replication; needs the extra
+        ``manyarms[gpu]``) or ``"auto"``: the GPU if there is one. The result does not depend on it.
     log
         Whether to keep every round of every replication (56 bytes each).
     progress
@@ -163,6 +98,7 @@ def simulate(
     seed = checked_seed(seed)
     rounds = checkpoint_rounds(checkpoints, horizon)
     threads = usable_cores() if threads is None else count("simulate", "threads", threads)
+    device = chosen_device(device)
     log = flag("simulate", "log", log)
     if progress is not None and not callable(progress):
         raise TypeError(f"simulate: progress must be a function of two numbers, not {progress!r}")
@@ -170,14 +106,16 @@ def simulate(
         checked_slots(spec.with_horizon(horizon), horizon)
         warn_of_other_top(name, spec, world)
 
+    job = Job(world, horizon, replications, seed, rounds, log)
     try:
-        runs = {name: _Run(spec, horizon, replications, rounds.size) for name, spec in named.items()}
+        runs = {name: Run(spec, job) for name, spec in named.items()}
     except (MemoryError, ValueError):  # NumPy's words for an array that is too big
         raise MemoryError(
             f"simulate: {replications:,} replications of {len(named)} policies with {rounds.size} checkpoints are too "
             "many to keep; ask for fewer replications at a time or fewer checkpoints"
         ) from None
-    complete = _play_chunks(runs, world, horizon, replications, seed, rounds, threads, log, progress)
+    player = GPU(job, list(runs.values())) if device == "gpu" else Processor(job, threads)
+    complete = _play_chunks(player, job, list(runs.values()), progress)
     for name, run in runs.items():
         if run.out[:, -1, COLUMNS.index("arms")].max() > MOST_ARMS:
             raise OverflowError(
@@ -197,57 +135,68 @@ def simulate(
     )
 
 
-def _play_chunks(
-    runs: dict[str, _Run],
-    world: World,
-    horizon: int,
-    replications: int,
-    seed: int,
-    checkpoints: NDArray[np.int64],
-    threads: int,
-    log: bool,
-    progress: Callable[[int, int], None] | None,
-) -> bool:
-    """Spread chunks of replications over threads; True unless interrupted."""
-    stop = np.zeros(1, dtype=np.int64)
-    # Small enough that every thread has a share, and one replication at a time when logging.
-    size = 1 if log else max(1, min(CHUNK_ROUNDS // horizon, -(-replications // threads)))
+class Processor:
+    """Plays chunks of replications on the cores of this machine."""
 
-    def play(run: _Run, first: int) -> int:
-        last = min(first + size, replications)
-        kept: Log | NoLog = new_log(horizon) if log else NoLog(unused=0.0)
+    def __init__(self, job: Job, threads: int) -> None:
+        self.job = job
+        self.workers = threads
+        self.stop = np.zeros(1, dtype=np.int64)
+        # Small enough that every thread has a share, and one replication at a time when logging.
+        share = -(-job.replications // threads)
+        self.size = 1 if job.log else max(1, min(CHUNK_ROUNDS // job.horizon, share))
+
+    def chunk_size(self, run: Run) -> int:
+        """How many replications to play at a time."""
+        return self.size
+
+    def play(self, run: Run, first: int, last: int) -> int:
+        """Play replications first … last - 1; return how many were finished."""
+        job = self.job
+        log = job.new_log()
         finished = play_replications(
-            run.spec.start(horizon),
-            world.start(run.spec.slots(horizon)),
-            kept,
-            np.uint64(seed),
+            run.spec.start(job.horizon),
+            job.world.start(run.spec.slots(job.horizon)),
+            log,
+            np.uint64(job.seed),
             run.label,
-            world.top,
+            job.world.top,
             first,
-            checkpoints,
+            job.checkpoints,
             run.out[first:last],
-            stop,
+            self.stop,
         )
         run.finished[first : first + finished] = True
-        if isinstance(kept, Log) and finished:
-            run.logs[first] = kept
+        if isinstance(log, Log) and finished:
+            run.logs[first] = log
         return int(finished)
 
-    rounds_in_all = horizon * replications * len(runs)
+
+def _play_chunks(
+    player: Processor | GPU, job: Job, runs: list[Run], progress: Callable[[int, int], None] | None
+) -> bool:
+    """Hand chunks of replications to the workers of a player; True unless interrupted."""
+    rounds_in_all = job.horizon * job.replications * len(runs)
     rounds_played = 0
-    with concurrent.futures.ThreadPoolExecutor(max_workers=threads) as pool:
+    # Policies take turns, so that what an interrupted run leaves behind can be compared.
+    chunks = sorted(
+        (first, place, min(first + size, job.replications))
+        for place, size in enumerate(map(player.chunk_size, runs))
+        for first in range(0, job.replications, size)
+    )
+    with concurrent.futures.ThreadPoolExecutor(max_workers=player.workers) as pool:
         try:
-            chunks = [pool.submit(play, run, first) for first in range(0, replications, size) for run in runs.values()]
-            for chunk in concurrent.futures.as_completed(chunks):
-                rounds_played += chunk.result() * horizon
+            tasks = [pool.submit(player.play, runs[place], first, last) for first, place, last in chunks]
+            for task in concurrent.futures.as_completed(tasks):
+                rounds_played += task.result() * job.horizon
                 if progress is not None:
                     progress(rounds_played, rounds_in_all)
         except KeyboardInterrupt:
-            stop[0] = 1
+            player.stop[0] = 1
             pool.shutdown(wait=True, cancel_futures=True)
             return False
         except BaseException:
-            stop[0] = 1
+            player.stop[0] = 1
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return True

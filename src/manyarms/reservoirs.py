@@ -265,7 +265,9 @@ class Empirical(Reservoir):
 
     def start(self) -> EmpiricalState:
         """The state that the compiled loop carries."""
-        return EmpiricalState(means=np.array(self.means, dtype=np.float64))
+        means = np.array(self.means, dtype=np.float64)
+        means.flags.writeable = False  # so that replications can share it
+        return EmpiricalState(means=means)
 
     @property
     def top(self) -> float:

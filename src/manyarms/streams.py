@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .arithmetic import cosine_of_turn, exponential, natural_log
 from .compiled import kernel, with_compiled_body
 
 ARM_STREAM = 1
@@ -125,8 +126,8 @@ def index_below(bits: int, size: int) -> int:
 @kernel
 def normal(bits: int, step: int) -> float:
     """A standard normal number from steps ``step`` and ``step + 1`` after the bits (Box–Muller)."""
-    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(follow(bits, step))))
-    return radius * math.cos(2.0 * math.pi * uniform(follow(bits, step + 1)))
+    radius = math.sqrt(-2.0 * natural_log(1.0 - uniform(follow(bits, step))))
+    return radius * cosine_of_turn(uniform(follow(bits, step + 1)))
 
 
 @kernel
@@ -147,12 +148,12 @@ def log_gamma_draw(bits: int, shape: float) -> float:
         u = 1.0 - uniform(follow(bits, step + 2))
         step += 3
         if v > 0.0:
-            log_v = 3.0 * math.log(v)
-            if math.log(u) < 0.5 * x * x + d - d * math.exp(log_v) + d * log_v:
-                result = math.log(d) + log_v
+            log_v = 3.0 * natural_log(v)
+            if natural_log(u) < 0.5 * x * x + d - d * exponential(log_v) + d * log_v:
+                result = natural_log(d) + log_v
                 break
     if shape < 1.0:
-        result += math.log(1.0 - uniform(follow(bits, step))) / shape
+        result += natural_log(1.0 - uniform(follow(bits, step))) / shape
     return result
 
 
@@ -165,4 +166,4 @@ def beta_draw(bits: int, a: float, b: float) -> float:
     # Beyond ±700 the share is 0 or 1 to machine precision, and exp would overflow.
     if difference > 700.0:
         return 0.0
-    return 1.0 / (1.0 + math.exp(difference))
+    return 1.0 / (1.0 + exponential(difference))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import word_of
+from ..arithmetic import natural_log, word_of
 from ..compiled import kernel, rarely
 from ..contract import Choice, register
 from ..specs import positive
@@ -108,8 +108,8 @@ class AsymptoticUCB(Base):
 @kernel
 def log_confidence(round: int) -> float:
     """Log f(t), f(t) = 1 + t log(t)^2."""
-    log_round = math.log(round)
-    return math.log(1.0 + round * log_round * log_round)
+    log_round = natural_log(float(round))
+    return natural_log(1.0 + round * log_round * log_round)
 
 
 @kernel
@@ -122,9 +122,9 @@ def ticked(clock: Clock, round: int) -> Clock:
     that errors stay below 32 times that, and rounding.
     """
     if rarely((round < 4096) | (round & 31 == 0)):
-        log_round = math.log(round)
+        log_round = natural_log(float(round))
         growth = 1.0 + round * log_round * log_round
-        return Clock(log_round=log_round, growth=growth, confidence=math.log(growth))
+        return Clock(log_round=log_round, growth=growth, confidence=natural_log(growth))
     log_round = clock.log_round + short_log(1.0 / (round - 1))
     growth = 1.0 + round * log_round * log_round
     step = (growth - clock.growth) / clock.growth

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arithmetic import natural_log
 from ..compiled import kernel
 from ..contract import Choice, register
 from .base import Base
@@ -72,7 +73,7 @@ def renew(
         base.sums[slot] = 0.0
         base.plays[slot] = 0
     return SuccessiveEliminationState(
-        log_term=math.log(2.0 * arms * horizon * horizon),
+        log_term=natural_log(2.0 * arms * horizon * horizon),
         active=arms,
         told=0,
         order=base.order,

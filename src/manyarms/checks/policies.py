@@ -7,9 +7,10 @@ from ..bandit import FIRST_PRUNING, FIRST_ROUNDS, Bandit, Decision, Told
 from ..contract import (
     ask,
 )
-from ..engine import play_replications, simulate
+from ..engine import simulate
 from ..policies import Policy
 from ..policies.base import DOUBLING
+from ..replication import play_replications
 from ..snapshots import copied
 from ..trace import Log
 from .promises import (

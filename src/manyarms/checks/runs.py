@@ -18,10 +18,10 @@ from ..contract import (
     tell,
 )
 from ..drifts import Crash
-from ..engine import play_replications
 from ..noises import Bernoulli
 from ..policies import Policy, Subsample
 from ..policies.base import DOUBLING
+from ..replication import play_replications
 from ..reservoirs import PowerLaw
 from ..streams import POLICY_STREAM, replication_key, stream_key
 from ..trace import COLUMNS, Log, new_log

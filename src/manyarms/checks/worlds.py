@@ -11,9 +11,10 @@ from ..contract import (
     pull,
     reward_of,
 )
-from ..engine import play_replications, simulate
+from ..engine import simulate
 from ..policies import Blackbox
 from ..policies.base import DOUBLING
+from ..replication import play_replications
 from ..streams import NOISE_STREAM, bits_at, replication_key, stream_key
 from ..trace import COLUMNS
 from ..world import World

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arithmetic import binary_log, ceiling, natural_log
 from ..compiled import kernel
 from ..contract import Choice, Counts, pick
 from ..specs import Spec, count, number
@@ -125,15 +126,17 @@ def ask_the_base(state: Any, round: int, waiting: int) -> Choice:
 @kernel
 def rounded_up(value: float) -> int:
     """The ceiling, forgiving the rounding error of powers: 2^(9 · 0.8 / 1.8) is 16, not 16 + 1e-15."""
-    return math.ceil(value * (1.0 - 1e-12))
+    return ceiling(value * (1.0 - 1e-12))
 
 
 @kernel
 def logarithm(value: float, base: float) -> float:
     """The logarithm to this base; exact for powers of two to base 2."""
     if base == 2.0:
-        return math.log2(value)
-    return math.log(value) / math.log(base)
+        return binary_log(value)
+    if base == math.e:
+        return natural_log(value)
+    return natural_log(value) / natural_log(base)
 
 
 @kernel

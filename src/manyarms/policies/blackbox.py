@@ -242,14 +242,14 @@ def subsample_size(settings: BlackboxSettings, rank: int, horizon: float) -> int
     size = power(2.0, rank * settings.rate)
     if settings.log_factor_power > 0.0:
         size *= power(logarithm(horizon, settings.log_base), settings.log_factor_power)
-    return max(rounded_up(min(size, 2.0**rank)), 1)
+    return max(rounded_up(min(size, float(1 << rank))), 1)
 
 
 @kernel
 def restart_threshold(settings: BlackboxSettings, rank: int, size: int, horizon: float) -> float:
     """C_1 max(|A_m|, 2^(m/2)) log^3 T."""
-    scale = max(float(size), math.sqrt(2.0**rank))
-    return float(settings.constant * scale * logarithm(horizon, settings.log_base) ** settings.log_power)
+    scale = max(float(size), math.sqrt(float(1 << rank)))
+    return float(settings.constant * scale * power(logarithm(horizon, settings.log_base), settings.log_power))
 
 
 @kernel

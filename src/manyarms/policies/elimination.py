@@ -210,7 +210,7 @@ def subsample_size(settings: EliminationSettings, rank: int, horizon: float) -> 
     if settings.log_factor:
         size *= logarithm(horizon, settings.log_base)
     if settings.cap:
-        size = min(size, 2.0**rank)
+        size = min(size, float(1 << rank))
     return max(rounded_up(size), 1)
 
 

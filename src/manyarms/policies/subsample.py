@@ -14,13 +14,12 @@ subsample of the size that fits its length (the doubling trick). Bases are told 
 
 import abc
 import dataclasses
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import power
+from ..arithmetic import natural_log, power
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
 from ..compiled import kernel, rarely
@@ -83,7 +82,7 @@ def open_block(state: SubsampleState, rank: int, opened: int, tally: Tally) -> S
     size = subsample_size(state.settings, float(length))
     return SubsampleState(
         settings=state.settings,
-        base=renew(state.base, size, float(length), math.log(max(length, 2))),
+        base=renew(state.base, size, float(length), natural_log(float(max(length, 2)))),
         key=state.key,
         first_arm=tally.arms,
         block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),

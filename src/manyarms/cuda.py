@@ -1,0 +1,174 @@
+"""The GPU's compiler, kept in one place: the only file that imports numba's CUDA half.
+
+One thread of the GPU plays one replication, with the kernels that the processor runs and the same
+numbers to the bit. Three things are needed for that:
+
+- No fused multiply-add. The GPU's compiler likes to join ``a * b + c`` into one operation that
+  rounds once; a processor's code rounds twice.
+- No library functions: `manyarms.arithmetic` has our own.
+- States of many replications in one: ``batched`` on this side, ``row_of`` on the GPU's.
+
+numba-cuda has no option against fused multiply-adds, so its call of NVIDIA's compiler is given
+one while our kernel is compiled, and what comes out is looked through.
+"""
+
+import contextlib
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .compiled import IS_SIMULATED, Shared, row_of
+from .replication import play_replication
+from .streams import replication_key
+
+_HAD_ROW_STACK = hasattr(np, "row_stack")
+
+with warnings.catch_warnings():
+    # numba-cuda 0.30 meets NumPy 2.5 while it is imported: with deprecated calls, and with a name that is gone.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    if not _HAD_ROW_STACK:
+        np.row_stack = np.vstack  # type: ignore[attr-defined]
+    try:
+        from numba import cuda as _cuda
+        from numba import typeof, types
+        from numba.cuda import dispatcher as _dispatcher
+        from numba.cuda.cudadrv import nvvm as _nvvm
+        from numba.cuda.np import arrayobj as _arrayobj  # noqa: F401, imported late otherwise
+    finally:
+        if not _HAD_ROW_STACK:
+            del np.row_stack  # type: ignore[attr-defined]
+
+cuda: Any = _cuda
+
+COMPUTE_CAPABILITY = (8, 0)
+"""What ``ptx_of`` compiles for; a launch compiles for the GPU at hand."""
+
+
+def play_one_each(
+    policies: Any,
+    worlds: Any,
+    logs: Any,
+    seed: int,
+    label: int,
+    top: float,
+    first: int,
+    checkpoints: Any,
+    out: Any,
+    finished: Any,
+    stop: Any,
+) -> None:
+    """The GPU's side: this thread plays replication ``first`` + its own number."""
+    row = cuda.grid(1)
+    if row < out.shape[0]:
+        key = replication_key(seed, first + row)
+        policy = row_of(policies, row)
+        world = row_of(worlds, row)
+        log = row_of(logs, row)
+        finished[row] = play_replication(policy, world, log, key, label, top, checkpoints, out, row, stop)
+
+
+# Without link-time optimisation, which would generate the code anew, multiply-adds and all.
+launchable: Any = cuda.jit(play_one_each) if IS_SIMULATED else cuda.jit(play_one_each, lto=False)
+
+_compiling = threading.RLock()
+
+
+@contextlib.contextmanager
+def _rounding_twice() -> Iterator[None]:
+    """While this lasts, kernels are compiled without fused multiply-adds, and looked through."""
+    if IS_SIMULATED:
+        yield
+        return
+    with _compiling:
+        usual = _nvvm.compile_ir
+        _nvvm.compile_ir = lambda code, **options: _checked(usual(code, **(options | {"fma": 0})))
+        try:
+            yield
+        finally:
+            _nvvm.compile_ir = usual
+
+
+def _checked(ptx: bytes) -> bytes:
+    """Compiled code, or an error if it may round differently from a processor's."""
+    inexact = inexact_instructions(ptx.decode())
+    if inexact:
+        raise RuntimeError(
+            f"the GPU's code has instructions that may round differently from a processor's: {', '.join(inexact)}; "
+            "use functions of manyarms.arithmetic in kernels, or device='cpu'"
+        )
+    return ptx
+
+
+@contextlib.contextmanager
+def _no_device_needed() -> Iterator[None]:
+    """While this lasts, nested functions are compiled for COMPUTE_CAPABILITY, whether or not there is a GPU."""
+
+    class Stand:
+        compute_capability = COMPUTE_CAPABILITY
+
+    with _compiling:
+        usual = _dispatcher.get_current_device
+        _dispatcher.get_current_device = Stand
+        try:
+            yield
+        finally:
+            _dispatcher.get_current_device = usual
+
+
+_INEXACT = re.compile(r"\bfma\.\S*f64|\.approx\b|\b(?:add|sub|mul)\.f64|\bcall\b")
+"""PTX whose result may differ from a processor's: fused or fusible operations, approximations, library calls."""
+
+
+def inexact_instructions(ptx: str) -> list[str]:
+    """Those instructions of compiled code that may round differently on a GPU."""
+    return sorted(set(_INEXACT.findall(ptx)))
+
+
+def batched(state: Any, replications: int, order: str) -> Any:
+    """Room on the GPU for that many copies of a state. Arrays are not filled: ``begin`` does that."""
+    if isinstance(state, np.ndarray):
+        if not state.flags.writeable:
+            return Shared(array=cuda.to_device(state))
+        return cuda.device_array((replications, *state.shape), dtype=state.dtype, order=order)
+    if isinstance(state, tuple):
+        return type(state)(*(batched(part, replications, order) for part in state))
+    return state
+
+
+def batch_type(state: Any, order: str) -> Any:
+    """What the compiler would see of ``batched(state, …)``."""
+    if isinstance(state, np.ndarray):
+        if not state.flags.writeable:
+            return types.NamedTuple((typeof(state).copy(readonly=False),), Shared)
+        return typeof(state).copy(ndim=state.ndim + 1, layout=order)
+    if isinstance(state, tuple):
+        return types.NamedTuple([batch_type(part, order) for part in state], type(state))
+    return typeof(state)
+
+
+def ptx_of(policy: Any, world: Any, log: Any, order: str = "C") -> str:
+    """The GPU's assembly language for these states. Needs no GPU, only NVIDIA's compiler."""
+    arguments = (
+        *(batch_type(state, order) for state in (policy, world, log)),
+        types.uint64,
+        types.uint64,
+        types.float64,
+        types.int64,
+        types.Array(types.int64, 1, "C"),
+        types.Array(types.float64, 3, "C"),
+        types.Array(types.boolean, 1, "C"),
+        types.Array(types.int64, 1, "C"),
+    )
+    with _rounding_twice(), _no_device_needed():
+        return str(cuda.compile_ptx(play_one_each, arguments, cc=COMPUTE_CAPABILITY)[0])
+
+
+def launch(arguments: tuple[Any, ...], replications: int, block: int, stream: Any) -> None:
+    """Start ``play_one_each`` for that many replications; it is compiled when these types are new."""
+    with _rounding_twice(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*under-utilization")  # few replications are a fair wish
+        launchable[-(-replications // block), block, stream](*arguments)

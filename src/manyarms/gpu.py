@@ -1,0 +1,152 @@
+"""The GPU behind ``simulate(..., device="gpu")``: is there one, and how replications are spread over it.
+
+One thread plays one replication. A request that needs more memory than the GPU has is played in
+waves. `manyarms.cuda` has the kernel and is imported only when it is needed.
+"""
+
+import importlib
+import importlib.util
+from typing import Any
+
+import numpy as np
+
+from .compiled import IS_COMPILING, IS_SIMULATED
+from .replication import Job, Run
+from .trace import Log
+
+DEVICES = ("cpu", "gpu", "auto")
+
+SHARE_OF_MEMORY = 0.9
+"""Of the GPU's free memory, how much may be used."""
+
+WORKERS = 2
+"""How many waves are under way at a time: while one copies its results, another computes."""
+
+WAVE = 1 << 16
+"""Replications in a wave at most. Two waves fill the largest GPUs; smaller ones would leave results earlier."""
+
+ORDER = "C"
+"""How the arrays of a wave lie in memory: "C", each replication's in one piece; "F", interleaved."""
+
+BLOCK = 64
+"""Threads in a block. Small, so that few replications still reach all parts of the GPU."""
+
+
+def chosen_device(device: object) -> str:
+    """``"cpu"`` or ``"gpu"``; an error if a GPU is asked for and cannot be used."""
+    if device not in DEVICES:
+        raise ValueError(f"simulate: device must be one of {', '.join(map(repr, DEVICES))}, not {device!r}")
+    if device == "cpu":
+        return "cpu"
+    reason = why_no_gpu()
+    if reason is None:
+        return "gpu"
+    if device == "auto":
+        return "cpu"
+    raise RuntimeError(f"simulate: device='gpu' cannot be used: {reason}; or use device='cpu'")
+
+
+def why_no_gpu() -> str | None:
+    """Why no GPU can be used, with the remedy; None if one can.
+
+    Examples
+    --------
+    >>> from manyarms.gpu import why_no_gpu
+    >>> reason = why_no_gpu()  # here None or, for example: no NVIDIA GPU or driver was found
+    """
+    if not IS_COMPILING and not IS_SIMULATED:
+        return "the compiler is switched off; unset NUMBA_DISABLE_JIT"
+    if importlib.util.find_spec("numba_cuda") is None:
+        return "numba-cuda is not installed; run pip install 'manyarms[gpu]'"
+    try:
+        cuda = the_kernel()
+    except Exception as error:
+        return f"numba-cuda cannot be imported ({error}); run pip install --upgrade 'manyarms[gpu]'"
+    if not cuda.cuda.is_available():
+        detail = " ".join(str(cuda.cuda.cuda_error() or "").split())
+        return f"no NVIDIA GPU or driver was found{': ' if detail else ''}{detail}"
+    return None
+
+
+def the_kernel() -> Any:
+    """The module `manyarms.cuda`, imported at last: it takes half a second and needs the extra."""
+    return importlib.import_module(".cuda", __package__)
+
+
+def bytes_of(state: Any) -> int:
+    """What one replication's copy of a state takes of the GPU's memory."""
+    if isinstance(state, np.ndarray):
+        return state.nbytes if state.flags.writeable else 0
+    return sum(map(bytes_of, state)) if isinstance(state, tuple) else 0
+
+
+class GPU:
+    """Plays waves of replications on a GPU."""
+
+    def __init__(self, job: Job, runs: list[Run]) -> None:
+        self.cuda = the_kernel()
+        self.job = job
+        self.workers = 1 if IS_SIMULATED else min(WORKERS, sum(-(-job.replications // WAVE) for _ in runs))
+        self.stop = self.cuda.cuda.mapped_array(1, dtype=np.int64)  # the GPU sees what the host writes here
+        self.stop[0] = 0
+        free = self.cuda.cuda.current_context().get_memory_info().free
+        self.room = free * SHARE_OF_MEMORY / self.workers
+        for run in runs:
+            self.chunk_size(run)  # what cannot be played is known before anything is
+
+    def states(self, run: Run) -> tuple[Any, Any, Any]:
+        """The policy, the world and the log of one replication, unbegun."""
+        horizon = self.job.horizon
+        return run.spec.start(horizon), self.job.world.start(run.spec.slots(horizon)), self.job.new_log()
+
+    def chunk_size(self, run: Run) -> int:
+        """How many replications fit: waves of equal size, as few as possible."""
+        each = bytes_of(self.states(run)) + run.out[0].nbytes + 1
+        most = int(min(WAVE, self.room // each))
+        if most == 0:
+            raise MemoryError(
+                f"simulate: one replication of {run.spec.label()} takes {each / 2**30:.1f} GiB, more than the GPU has "
+                "free; ask for a shorter horizon, no log, or device='cpu'"
+            )
+        waves = -(-self.job.replications // most)
+        return -(-self.job.replications // waves)
+
+    def play(self, run: Run, first: int, last: int) -> int:
+        """Play replications first … last - 1; return how many were finished."""
+        cuda, job = self.cuda, self.job
+        if self.stop[0] != 0:
+            return 0
+        replications = last - first
+        stream = cuda.cuda.stream()
+        policies, worlds, logs = (cuda.batched(state, replications, ORDER) for state in self.states(run))
+        out = cuda.cuda.device_array((replications, *run.out.shape[1:]), dtype=run.out.dtype)
+        finished = cuda.cuda.device_array(replications, dtype=np.bool_)
+        cuda.launch(
+            (
+                policies,
+                worlds,
+                logs,
+                np.uint64(job.seed),
+                run.label,
+                job.world.top,
+                first,
+                cuda.cuda.to_device(job.checkpoints),
+                out,
+                finished,
+                self.stop,
+            ),
+            replications,
+            BLOCK,
+            stream,
+        )
+        done = finished.copy_to_host(stream=stream)
+        out.copy_to_host(run.out[first:last], stream=stream)
+        stream.synchronize()
+        run.finished[first:last] = done
+        if isinstance(logs, Log):
+            columns = [column.copy_to_host() for column in logs]
+            run.logs |= {
+                first + row: Log(*(np.ascontiguousarray(column[row]) for column in columns))
+                for row in np.flatnonzero(done)
+            }
+        return int(done.sum())
