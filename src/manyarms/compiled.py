@@ -31,6 +31,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numba as _numba
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic as _numba_intrinsic
 from numba.extending import overload
 
@@ -190,23 +191,81 @@ def rarely(condition: bool) -> bool:
 rarely = with_compiled_body(rarely, lambda condition: _expect_false(condition))  # type: ignore[call-arg]
 
 
+@_numba_intrinsic
+def _on_gpu(_typing: Any) -> Any:
+    def generate(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
+        return ir.IntType(1)(type(context).__module__.startswith("numba.cuda"))
+
+    return types.boolean(), generate
+
+
+def on_gpu() -> bool:
+    """Whether this is compiled for a GPU; known while compiling, so that the other way costs nothing."""
+    return False
+
+
+on_gpu = with_compiled_body(on_gpu, lambda: _on_gpu())  # type: ignore[call-arg]
+
+
+@_numba_intrinsic
+def _store_side_by_side(_typing: Any, ones: Any, _others: Any, _place: Any, _one: Any, _other: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        (stride,) = cgutils.unpack_tuple(builder, array.strides, 1)
+        base = builder.ptrtoint(array.data, stride.type)
+        address = builder.add(base, builder.mul(arguments[2], stride))
+        two = ir.VectorType(ir.IntType(64), 2)
+        pair = ir.Constant(two, ir.Undefined)
+        for place, word in enumerate((arguments[3], builder.bitcast(arguments[4], ir.IntType(64)))):
+            pair = builder.insert_element(pair, word, ir.IntType(32)(place))
+        builder.store(pair, builder.inttoptr(address, two.as_pointer()), align=16)
+        return context.get_dummy_value()
+
+    return types.void(ones, _others, types.intp, types.int64, types.float64), generate
+
+
+def store_both(integers: Any, floats: Any, place: int, integer: int, value: float) -> None:
+    """Write one entry each of two arrays, of integers and of floats.
+
+    On a GPU the two lie side by side, as `manyarms.cuda` sees to, and are written in one go.
+    """
+    integers[place] = integer
+    floats[place] = value
+
+
+def _compiled_store_both(integers: Any, floats: Any, place: int, integer: int, value: float) -> None:
+    if on_gpu():
+        _store_side_by_side(integers, floats, place, integer, value)  # type: ignore[call-arg]
+    else:
+        integers[place] = integer
+        floats[place] = value
+
+
+store_both = with_compiled_body(store_both, _compiled_store_both)
+
+
 class Shared(NamedTuple):
     """An array that all replications of a batch read and none writes."""
 
     array: Any
 
 
-def row_of(batch: Any, row: int) -> Any:
-    """The state of replication ``row`` of a batch.
+class Packed(NamedTuple):
+    """One array of every replication of a batch: a slice of each row of something larger."""
 
-    A batch is a state whose arrays have one more axis, in front, for the replications; arrays that
-    are only read are ``Shared`` instead.
-    """
+    array: Any
+    start: int
+    stop: int
+    step: int
+
+
+def row_of(batch: Any, row: int) -> Any:
+    """The state of replication ``row`` of a batch: a state with ``Shared`` and ``Packed`` in place of its arrays."""
     if isinstance(batch, Shared):
         return batch.array
-    if isinstance(batch, tuple):
-        return type(batch)(*(row_of(part, row) for part in batch))
-    return batch[row] if hasattr(batch, "shape") and batch.shape else batch
+    if isinstance(batch, Packed):
+        return batch.array[row, batch.start : batch.stop : batch.step]
+    return type(batch)(*(row_of(part, row) for part in batch)) if isinstance(batch, tuple) else batch
 
 
 @overload(row_of, **_INLINED)
@@ -214,19 +273,20 @@ def _compiled_row_of(batch: Any, _row: Any) -> Callable[..., Any] | None:
     if not isinstance(batch, types.BaseNamedTuple):
         return None
     # Without reference counts a function cannot return a bare view of an array, but it may build a
-    # state of such views: so the body is written out, one line for each field.
+    # state of such views: so the body is written out, field by field.
     parts = []
     for name, part in zip(batch.fields, batch.types, strict=True):
-        if isinstance(part, types.Array):
-            parts.append(f"{name}=batch.{name}[row]")
-        elif not isinstance(part, types.BaseNamedTuple):
-            parts.append(f"{name}=batch.{name}")
+        field = f"batch.{name}"
+        if not isinstance(part, types.BaseNamedTuple):
+            parts.append(f"{name}={field}")
         elif part.instance_class is Shared:
-            parts.append(f"{name}=batch.{name}.array")
+            parts.append(f"{name}={field}.array")
+        elif part.instance_class is Packed:
+            parts.append(f"{name}={field}.array[row, {field}.start : {field}.stop : {field}.step]")
         else:
-            parts.append(f"{name}=row_of(batch.{name}, row)")
+            parts.append(f"{name}=row_of({field}, row)")
     names = {"State": batch.instance_class, "row_of": row_of}
-    exec(f"def body(batch, row): return State({', '.join(parts)})", names)  # noqa: S102
+    exec(f"def body(batch, row): return State({', '.join(parts)})", names)
     return cast(Callable[..., Any], names["body"])
 
 

@@ -16,12 +16,12 @@ import contextlib
 import re
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from .compiled import IS_SIMULATED, Shared, row_of
+from .compiled import IS_SIMULATED, Packed, Shared, row_of
 from .replication import play_replication
 from .streams import replication_key
 
@@ -71,8 +71,13 @@ def play_one_each(
         finished[row] = play_replication(policy, world, log, key, label, top, checkpoints, out, row, stop)
 
 
+MOST_REGISTERS = 128
+"""For each thread. More would leave room for fewer threads, and it is threads that hide the wait for memory."""
+
 # Without link-time optimisation, which would generate the code anew, multiply-adds and all.
-launchable: Any = cuda.jit(play_one_each) if IS_SIMULATED else cuda.jit(play_one_each, lto=False)
+launchable: Any = (
+    cuda.jit(play_one_each) if IS_SIMULATED else cuda.jit(play_one_each, lto=False, max_registers=MOST_REGISTERS)
+)
 
 _compiling = threading.RLock()
 
@@ -128,32 +133,89 @@ def inexact_instructions(ptx: str) -> list[str]:
     return sorted(set(_INEXACT.findall(ptx)))
 
 
-def batched(state: Any, replications: int, order: str) -> Any:
-    """Room on the GPU for that many copies of a state. Arrays are not filled: ``begin`` does that."""
+RECORD = 32
+"""Bytes that the GPU's memory hands out at a time."""
+
+
+class Layout:
+    """Where the arrays of one replication lie: one after another in one row of the batch.
+
+    Arrays of one length and one item size lie entry by entry side by side, up to RECORD bytes an entry:
+    a round touches the entries of one arm in several arrays, and that is one access instead of several.
+    """
+
+    def __init__(self, state: Any) -> None:
+        alike: dict[tuple[int, int], list[Any]] = {}
+        for array in _arrays_of(state):
+            if array.ndim != 1:
+                raise TypeError(f"arrays of a state must have one dimension to go on a GPU, not {array.ndim}")
+            alike.setdefault((array.size, array.itemsize), []).append(array)
+        self.slices: dict[int, slice] = {}  # id of an array -> where it lies, in items of its size
+        self.bytes = 0
+        for (size, item), arrays in alike.items():
+            most = max(1, RECORD // item)
+            for first in range(0, len(arrays), most):
+                side_by_side = arrays[first : first + most]
+                step = 1 << (len(side_by_side) - 1).bit_length()  # so that no record straddles two accesses
+                start = self.bytes // item
+                for place, array in enumerate(side_by_side):
+                    self.slices[id(array)] = slice(start + place, start + size * step, step)
+                self.bytes += -(-size * step * item // RECORD) * RECORD
+        self.bytes |= RECORD  # an odd number of records: rows begin in different banks
+
+
+def _arrays_of(state: Any) -> list[Any]:
+    """The arrays of a state that belong to one replication: those that can be written."""
     if isinstance(state, np.ndarray):
-        if not state.flags.writeable:
-            return Shared(array=cuda.to_device(state))
-        return cuda.device_array((replications, *state.shape), dtype=state.dtype, order=order)
+        return [state] if state.flags.writeable else []
+    return [array for part in state for array in _arrays_of(part)] if isinstance(state, tuple) else []
+
+
+def batched(state: Any, replications: int) -> Any:
+    """Room on the GPU for that many copies of a state. Arrays are not filled: ``begin`` does that."""
+    layout = Layout(state)
+    room = cuda.device_array((replications, layout.bytes // 8), dtype=np.int64)
+
+    def on_gpu(array: Any) -> Any:
+        if not array.flags.writeable:
+            return Shared(array=cuda.to_device(array))
+        where = layout.slices[id(array)]
+        return Packed(array=room.view(array.dtype), start=where.start, stop=where.stop, step=where.step)
+
+    return _with_arrays(state, on_gpu)
+
+
+def unpacked(column: Packed) -> Any:
+    """One array of every replication, back on the host: a row for each."""
+    return column.array.copy_to_host()[:, column.start : column.stop : column.step]
+
+
+def _with_arrays(state: Any, replace: Callable[[Any], Any]) -> Any:
+    """A state with something else in place of each of its arrays."""
+    if isinstance(state, np.ndarray):
+        return replace(state)
     if isinstance(state, tuple):
-        return type(state)(*(batched(part, replications, order) for part in state))
+        parts = [_with_arrays(part, replace) for part in state]
+        return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
     return state
 
 
-def batch_type(state: Any, order: str) -> Any:
-    """What the compiler would see of ``batched(state, …)``."""
+def batch_type(state: Any) -> Any:
+    """What the compiler sees of ``batched(state, …)``."""
     if isinstance(state, np.ndarray):
+        array = typeof(state).copy(readonly=False)
         if not state.flags.writeable:
-            return types.NamedTuple((typeof(state).copy(readonly=False),), Shared)
-        return typeof(state).copy(ndim=state.ndim + 1, layout=order)
+            return types.NamedTuple((array,), Shared)
+        return types.NamedTuple((array.copy(ndim=2), types.int64, types.int64, types.int64), Packed)
     if isinstance(state, tuple):
-        return types.NamedTuple([batch_type(part, order) for part in state], type(state))
+        return types.NamedTuple([batch_type(part) for part in state], type(state))
     return typeof(state)
 
 
-def ptx_of(policy: Any, world: Any, log: Any, order: str = "C") -> str:
+def ptx_of(policy: Any, world: Any, log: Any) -> str:
     """The GPU's assembly language for these states. Needs no GPU, only NVIDIA's compiler."""
     arguments = (
-        *(batch_type(state, order) for state in (policy, world, log)),
+        *(batch_type(state) for state in (policy, world, log)),
         types.uint64,
         types.uint64,
         types.float64,

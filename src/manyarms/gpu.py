@@ -25,9 +25,6 @@ WORKERS = 2
 WAVE = 1 << 16
 """Replications in a wave at most. Two waves fill the largest GPUs; smaller ones would leave results earlier."""
 
-ORDER = "C"
-"""How the arrays of a wave lie in memory: "C", each replication's in one piece; "F", interleaved."""
-
 BLOCK = 64
 """Threads in a block. Small, so that few replications still reach all parts of the GPU."""
 
@@ -73,13 +70,6 @@ def the_kernel() -> Any:
     return importlib.import_module(".cuda", __package__)
 
 
-def bytes_of(state: Any) -> int:
-    """What one replication's copy of a state takes of the GPU's memory."""
-    if isinstance(state, np.ndarray):
-        return state.nbytes if state.flags.writeable else 0
-    return sum(map(bytes_of, state)) if isinstance(state, tuple) else 0
-
-
 class GPU:
     """Plays waves of replications on a GPU."""
 
@@ -101,7 +91,8 @@ class GPU:
 
     def chunk_size(self, run: Run) -> int:
         """How many replications fit: waves of equal size, as few as possible."""
-        each = bytes_of(self.states(run)) + run.out[0].nbytes + 1
+        policy, world, log = self.states(run)
+        each = self.cuda.Layout((world, policy)).bytes + self.cuda.Layout(log).bytes + run.out[0].nbytes + 1
         most = int(min(WAVE, self.room // each))
         if most == 0:
             raise MemoryError(
@@ -118,7 +109,9 @@ class GPU:
             return 0
         replications = last - first
         stream = cuda.cuda.stream()
-        policies, worlds, logs = (cuda.batched(state, replications, ORDER) for state in self.states(run))
+        policy, world, log = self.states(run)
+        worlds, policies = cuda.batched((world, policy), replications)  # world first: see WorldState
+        logs = cuda.batched(log, replications)
         out = cuda.cuda.device_array((replications, *run.out.shape[1:]), dtype=run.out.dtype)
         finished = cuda.cuda.device_array(replications, dtype=np.bool_)
         cuda.launch(
@@ -144,9 +137,7 @@ class GPU:
         stream.synchronize()
         run.finished[first:last] = done
         if isinstance(logs, Log):
-            columns = [column.copy_to_host() for column in logs]
-            run.logs |= {
-                first + row: Log(*(np.ascontiguousarray(column[row]) for column in columns))
-                for row in np.flatnonzero(done)
-            }
+            columns = [cuda.unpacked(column) for column in logs]
+            for row in np.flatnonzero(done):
+                run.logs[first + int(row)] = Log(*(np.ascontiguousarray(column[row]) for column in columns))
         return int(done.sum())

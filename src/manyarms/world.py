@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import kernel, rarely
+from .compiled import kernel, rarely, store_both
 from .contract import Play, begin, fresh_mean, moved, register, reward_of
 from .drifts.base import Drift
 from .drifts.still import Still
@@ -40,6 +40,7 @@ class WorldState(NamedTuple):
     reservoir: Any
     drift: Any
     noise: Any
+    # These two come first and one after the other, so that a GPU has them side by side: see store_both.
     visits: NDArray[np.int64]  # slot -> the address of its arm's next play: (arm, plays so far)
     means: NDArray[np.float64]  # slot -> its arm's present mean
     arm_key: int
@@ -113,7 +114,8 @@ class World(Spec):
 
 def begin_world(world: WorldState, key: int) -> WorldState:
     """An untouched world for the replication with this key."""
-    world.visits[:] = -1  # no slot holds an arm
+    for slot in range(world.visits.size):
+        world.visits[slot] = -1  # it holds no arm
     drift_key = stream_key(key, DRIFT_STREAM, 0)
     return WorldState(
         reservoir=world.reservoir,
@@ -141,10 +143,10 @@ def preview_world(world: WorldState, arm: int) -> float:
 def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[WorldState, float, float, float]:
     """Play the arm in this slot: the reward first, the drift after it."""
     visit = world.visits[slot]
+    mean = world.means[slot]
     if rarely(visit >> 32 != arm):  # a fresh arm
         visit = address(arm, 0)
-        world.means[slot] = preview_world(world, arm)
-    mean = world.means[slot]
+        mean = preview_world(world, arm)
     reward = reward_of(world.noise, mean, bits_of(world.noise_key, visit))
     drift, target = moved(
         world.drift,
@@ -152,8 +154,7 @@ def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[Worl
         world.reservoir,
     )
     next_mean = min(max(target, 0.0), 1.0)
-    world.visits[slot] = visit + 1
-    world.means[slot] = next_mean
+    store_both(world.visits, world.means, slot, visit + 1, next_mean)
     fall = world.last_fall
     return (
         WorldState(

@@ -26,12 +26,12 @@ from ..contract import Choice, register
 from ..specs import positive
 from ..streams import i64, u64
 from .base import Base, next_untried
-from .tournament import tournament_nodes
 
 LARGEST_SIGMA = 10.0
 # With it, indices are below 100 and levels are known to within 1e-12 / 2, so the line and the plain
 # formula agree to within DOUBT.
 DOUBT = 1e-12
+AHEAD = 1.0 + 1.0 / 4096.0  # how far ahead in level a leader's lease reaches: 500 rounds and more from round 100,000 on
 LEAST_CLOSING = 1e-200  # divides into something beyond every level, yet not beyond every float
 UNTRIED = 1e9  # stands for the infinite index of an arm that has not been played
 NO_ARM = -1e9  # at leaves beyond the last arm
@@ -43,6 +43,14 @@ class Clock(NamedTuple):
     log_round: float  # log t
     growth: float  # f(t) = 1 + t log(t)^2
     confidence: float  # log f(t)
+
+
+class Lease(NamedTuple):
+    """Why the leader need not play its games again: up to a level, all other indices stay below a bound."""
+
+    slot: int  # the leader
+    until: float  # the level
+    bound: float
 
 
 class AsymptoticUCBState(NamedTuple):
@@ -59,6 +67,7 @@ class AsymptoticUCBState(NamedTuple):
     lines: NDArray[np.float64]  # slot s: mean reward at 2 s, slope 1 / sqrt(plays) at 2 s + 1
     winners: NDArray[np.uint32]  # node -> where the line of its winner begins: 2 s
     expiries: NDArray[np.float64]  # node -> the level up to which all winners at and below it stand
+    lease: Lease
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +111,16 @@ class AsymptoticUCB(Base):
             lines=np.zeros(nodes, dtype=np.float64),
             winners=np.zeros(nodes, dtype=np.uint32),
             expiries=np.zeros(nodes, dtype=np.float64),
+            lease=NO_LEASE,
         )
+
+
+NO_LEASE = Lease(slot=0, until=0.0, bound=math.inf)
+
+
+def tournament_nodes(slots: int) -> int:
+    """How many nodes a tournament of that many slots needs."""
+    return 2 * int(2 ** math.ceil(math.log2(max(slots, 1))))
 
 
 @kernel
@@ -158,8 +176,11 @@ def safe_level(apart: float, closing: float, level: float) -> float:
 
 
 @kernel
-def climb(base: AsymptoticUCBState, start: int, level: float) -> bool:
-    """From a settled node up to the root, play every game on the way; True if one was in doubt.
+def climb(base: AsymptoticUCBState, start: int, level: float) -> tuple[bool, float]:
+    """From a settled node up to the root, play every game on the way.
+
+    Returns whether a game was in doubt, and the largest index that a rival on the way will have reached
+    when the level has grown by the factor AHEAD.
 
     Without a branch that depends on the data: a mispredicted one costs more than a whole game.
     """
@@ -170,9 +191,11 @@ def climb(base: AsymptoticUCBState, start: int, level: float) -> bool:
     value = lines[line] + level * lines[line + one]
     expiry = base.expiries[node]
     doubt = False
+    bound = -math.inf
     while node > 1:
         sibling = node ^ one
         rival = u64(base.winners[sibling])
+        bound = max(bound, lines[rival] + AHEAD * level * lines[rival + one])
         rival_value = lines[rival] + level * lines[rival + one]
         lead = value - rival_value
         # All bits set if the lead is negative, or 0 on the right side: ties go to the left, the lower slots.
@@ -189,7 +212,7 @@ def climb(base: AsymptoticUCBState, start: int, level: float) -> bool:
         node = node >> one
         base.winners[node] = line
         base.expiries[node] = expiry
-    return doubt
+    return doubt, bound
 
 
 @kernel
@@ -215,10 +238,12 @@ def climb_plainly(base: AsymptoticUCBState, start: int, level: float, confidence
 
 
 @kernel
-def settle(base: AsymptoticUCBState, start: int, level: float, round: int) -> None:
-    """Climb; where a game was in doubt, once more with care."""
-    if rarely(climb(base, start, level)):
+def settle(base: AsymptoticUCBState, start: int, level: float, round: int) -> float:
+    """Climb; where a game was in doubt, once more with care. Returns what rivals will have reached."""
+    doubt, bound = climb(base, start, level)
+    if rarely(doubt):
         climb_plainly(base, start, level, log_confidence(round))
+    return bound
 
 
 @kernel
@@ -230,6 +255,20 @@ def repair(base: AsymptoticUCBState, level: float, round: int) -> None:
         while base.expiries[left] < level or base.expiries[left + 1] < level:
             left = 2 * left if base.expiries[left] < level else 2 * left + 2
         settle(base, left, level, round)
+
+
+@kernel
+def new_lease(base: AsymptoticUCBState, slot: int, level: float, round: int) -> Lease:
+    """Bring the tree up to this level and settle the played slot; a lease if it leads.
+
+    A rival on the leader's path is the best of its part of the tree up to that part's expiry, which is
+    not before the root's. Indices grow with the level: so up to ``until``, no other arm exceeds ``bound``.
+    """
+    repair(base, level, round)
+    bound = settle(base, base.leaves + slot, level, round)
+    leader = i64(u64(base.winners[1]) >> u64(1))
+    until = min(AHEAD * level, base.expiries[1]) if leader == slot else 0.0
+    return Lease(slot=leader, until=until, bound=bound)
 
 
 def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: float) -> AsymptoticUCBState:
@@ -259,6 +298,7 @@ def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: floa
         lines=base.lines,
         winners=base.winners,
         expiries=base.expiries,
+        lease=Lease(slot=0, until=0.0, bound=math.inf),
     )
 
 
@@ -266,7 +306,7 @@ def pick(base: AsymptoticUCBState, key: int, round: int, waiting: int) -> tuple[
     """The argmax of the index; untried arms have an infinite one."""
     slot = next_untried(base.plays, base.arms, base.tried, waiting)
     if slot < 0:
-        slot = i64(u64(base.winners[1]) >> u64(1))
+        slot = base.lease.slot
     return slot, 1.0
 
 
@@ -282,8 +322,14 @@ def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> Asymptotic
     level = base.sigma * math.sqrt(2.0 * clock.confidence)
     base.lines[2 * slot] = total / plays
     base.lines[2 * slot + 1] = 1.0 / math.sqrt(plays)
-    settle(base, base.leaves + slot, level, told + 1)
-    repair(base, level, told + 1)
+    # With a lease, the tree is left as it is: its games on the leader's path are stale, and are played again at
+    # the end of the lease. Line and plain formula differ by less than DOUBT, for the leader and for its rivals.
+    lease = base.lease
+    index = base.lines[2 * slot] + level * base.lines[2 * slot + 1]
+    if rarely((slot != lease.slot) | (level > lease.until) | (index <= lease.bound + 2.0 * DOUBT)):
+        if rarely(slot != lease.slot):
+            settle(base, base.leaves + lease.slot, level, told + 1)
+        lease = new_lease(base, slot, level, told + 1)
     return AsymptoticUCBState(
         sigma=base.sigma,
         arms=base.arms,
@@ -296,6 +342,7 @@ def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> Asymptotic
         lines=base.lines,
         winners=base.winners,
         expiries=base.expiries,
+        lease=lease,
     )
 
 

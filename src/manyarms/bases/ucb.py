@@ -20,7 +20,7 @@ from ..compiled import kernel
 from ..contract import Choice, register
 from ..specs import positive
 from .base import Base, next_untried
-from .tournament import new_tournament, open_tournament, set_value
+from .tournament import leader, new_tournament, open_tournament, rank
 
 
 class UCBState(NamedTuple):
@@ -33,8 +33,7 @@ class UCBState(NamedTuple):
     leaves: int
     sums: NDArray[np.float64]  # slot -> rewards
     plays: NDArray[np.int64]  # slot -> plays
-    values: NDArray[np.float64]  # tournament of the indices
-    winners: NDArray[np.uint32]
+    keys: NDArray[np.int64]  # tournament of the indices
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +64,6 @@ class UCB(Base):
 
 def start_ucb(width: float, slots: int) -> UCBState:
     """A state with arrays for ``slots`` arms; width 0 is the greedy policy."""
-    values, winners = new_tournament(slots)
     return UCBState(
         width=width,
         log_horizon=0.0,
@@ -74,8 +72,7 @@ def start_ucb(width: float, slots: int) -> UCBState:
         leaves=1,
         sums=np.zeros(slots, dtype=np.float64),
         plays=np.zeros(slots, dtype=np.int64),
-        values=values,
-        winners=winners,
+        keys=new_tournament(slots),
     )
 
 
@@ -95,11 +92,10 @@ def renew(base: UCBState, arms: int, horizon: float, log_horizon: float) -> UCBS
         log_horizon=log_horizon,
         arms=arms,
         tried=0,
-        leaves=open_tournament(base.values, base.winners, arms, math.inf),
+        leaves=open_tournament(base.keys, arms, math.inf),
         sums=base.sums,
         plays=base.plays,
-        values=base.values,
-        winners=base.winners,
+        keys=base.keys,
     )
 
 
@@ -107,7 +103,7 @@ def pick(base: UCBState, key: int, round: int, waiting: int) -> tuple[int, float
     """The argmax of the index; untried arms have an infinite one."""
     slot = next_untried(base.plays, base.arms, base.tried, waiting)
     if slot < 0:
-        slot = int(base.winners[1])
+        slot = leader(base.keys, base.leaves)
     return slot, 1.0
 
 
@@ -118,7 +114,7 @@ def learn(base: UCBState, choice: Choice, reward: float) -> UCBState:
     plays = base.plays[slot] + 1
     base.sums[slot] = total
     base.plays[slot] = plays
-    set_value(base.values, base.winners, base.leaves, slot, ucb_index(total, plays, base.width, base.log_horizon))
+    rank(base.keys, base.leaves, slot, ucb_index(total, plays, base.width, base.log_horizon))
     return UCBState(
         width=base.width,
         log_horizon=base.log_horizon,
@@ -127,8 +123,7 @@ def learn(base: UCBState, choice: Choice, reward: float) -> UCBState:
         leaves=base.leaves,
         sums=base.sums,
         plays=base.plays,
-        values=base.values,
-        winners=base.winners,
+        keys=base.keys,
     )
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import power
-from ..compiled import kernel, rarely
+from ..compiled import kernel, on_gpu, rarely
 from ..contract import Choice, Counts, register
 from ..specs import flag, fraction, positive
 from ..streams import UNSET_KEY, bits_at, index_below, u64
@@ -294,9 +294,12 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
         tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
     else:
         slot = choice.slot
-        score = state.scores[slot] + (state.settings.top - reward) / choice.probability
-        state.scores[slot] = score
         rounds_left -= 1
+        loss = state.settings.top - reward
+        score = 0.0
+        if loss != 0.0 or not on_gpu():  # a GPU is short of stores, a processor of guesses
+            score = state.scores[slot] + loss / choice.probability
+            state.scores[slot] = score
         # A late reward may belong to an arm that is out already.
         if rarely(score >= state.threshold) and state.places[slot] < live:
             live -= 1

@@ -15,7 +15,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bases.tournament import new_tournament, open_tournament, set_value
+from ..bases.tournament import leader, new_tournament, open_tournament, rank
+from ..compiled import kernel
 from ..contract import Choice, Counts, preview, register
 from ..specs import count
 from .base import Policy
@@ -25,13 +26,12 @@ class OracleState(NamedTuple):
     """The arms it keeps."""
 
     keep: int
-    leaves: int
     seen: int  # arms looked at
     arms: NDArray[np.int64]  # slot -> arm
-    means: NDArray[np.float64]  # tournament of the means
-    best: NDArray[np.uint32]
-    gaps: NDArray[np.float64]  # tournament of the negated means
-    worst: NDArray[np.uint32]
+    means: NDArray[np.float64]  # slot -> its arm's mean
+    leaves: int
+    best: NDArray[np.int64]  # tournament of the means
+    worst: NDArray[np.int64]  # tournament of the negated means
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,10 +66,15 @@ class Oracle(Policy):
     def start(self, rounds: int) -> OracleState:
         """A state with arrays for the arms it keeps."""
         slots = self.slots(rounds)
-        means, best = new_tournament(slots)
-        gaps, worst = new_tournament(slots)
-        arms = np.zeros(slots, dtype=np.int64)
-        return OracleState(keep=slots, leaves=1, seen=0, arms=arms, means=means, best=best, gaps=gaps, worst=worst)
+        return OracleState(
+            keep=slots,
+            seen=0,
+            arms=np.zeros(slots, dtype=np.int64),
+            means=np.zeros(slots, dtype=np.float64),
+            leaves=1,
+            best=new_tournament(slots),
+            worst=new_tournament(slots),
+        )
 
     def kept_arms(self, state: OracleState) -> NDArray[np.int64]:
         """The best arms seen so far."""
@@ -78,24 +83,24 @@ class Oracle(Policy):
 
 def begin(state: OracleState, key: int) -> OracleState:
     """Nothing seen; arm 0 is played first, unseen."""
-    leaves = open_tournament(state.means, state.best, state.keep, -math.inf)
-    open_tournament(state.gaps, state.worst, state.keep, math.inf)
     state.arms[0] = 0
+    for slot in range(state.keep):
+        state.means[slot] = -math.inf
+    open_tournament(state.worst, state.keep, math.inf)
     return OracleState(
         keep=state.keep,
-        leaves=leaves,
         seen=0,
         arms=state.arms,
         means=state.means,
+        leaves=open_tournament(state.best, state.keep, -math.inf),
         best=state.best,
-        gaps=state.gaps,
         worst=state.worst,
     )
 
 
 def ask(state: OracleState, round: int, waiting: int) -> Choice:
     """The best arm it keeps."""
-    slot = int(state.best[1])
+    slot = leader(state.best, state.leaves)
     return Choice(slot=slot, arm=state.arms[slot], probability=1.0, block=1, round=round)
 
 
@@ -104,26 +109,30 @@ def tell(state: OracleState, choice: Choice, reward: float) -> OracleState:
     return state
 
 
+@kernel
+def value_slot(state: OracleState, slot: int, mean: float) -> None:
+    """Rank a slot by this mean."""
+    state.means[slot] = mean
+    rank(state.best, state.leaves, slot, mean)
+    rank(state.worst, state.leaves, slot, -mean)
+
+
 def observe(state: OracleState, world: Any, choice: Choice) -> OracleState:
     """The played arm's new mean, and one fresh arm that takes the place of the worst if it is better."""
     seen = max(state.seen, 1)  # arm 0 has now been seen
-    mean = world.means[choice.slot]
-    set_value(state.means, state.best, state.leaves, choice.slot, mean)
-    set_value(state.gaps, state.worst, state.leaves, choice.slot, -mean)
+    value_slot(state, choice.slot, world.means[choice.slot])
     fresh = preview(world, seen)
-    slot = int(state.worst[1])
-    if -state.gaps[1] < fresh:
+    slot = leader(state.worst, state.leaves)
+    if state.means[slot] < fresh:
         state.arms[slot] = seen
-        set_value(state.means, state.best, state.leaves, slot, fresh)
-        set_value(state.gaps, state.worst, state.leaves, slot, -fresh)
+        value_slot(state, slot, fresh)
     return OracleState(
         keep=state.keep,
-        leaves=state.leaves,
         seen=seen + 1,
         arms=state.arms,
         means=state.means,
+        leaves=state.leaves,
         best=state.best,
-        gaps=state.gaps,
         worst=state.worst,
     )
 
