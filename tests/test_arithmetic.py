@@ -1,4 +1,4 @@
-"""Logarithm, exponential and power against 40 decimal digits, and compiled against plain."""
+"""Logarithms, exponential, power and cosine against 40 decimal digits, and compiled against plain."""
 
 import math
 from decimal import Decimal, localcontext
@@ -8,11 +8,23 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from manyarms.arithmetic import exponential, float_of, natural_log, power, word_of
+from manyarms.arithmetic import (
+    binary_log,
+    ceiling,
+    cosine_of_turn,
+    exponential,
+    float_of,
+    floor,
+    natural_log,
+    power,
+    word_of,
+)
 from manyarms.compiled import loop
 
 exactly = settings(derandomize=True, deadline=None, max_examples=300)
 normal = st.floats(min_value=2.0**-1000, max_value=2.0**1000)
+turns = st.integers(0, 2**53 - 1).map(lambda n: n * 2.0**-53)  # what the random streams hand over
+PI = Decimal("3.1415926535897932384626433832795028841971693993751")
 
 
 def digits(function):
@@ -39,6 +51,27 @@ def test_the_logarithm_is_right_to_two_units(value):
         assert natural_log(value) == 0.0
     else:
         assert units_off(natural_log(value), true) < 2.0
+
+
+@exactly
+@given(value=normal)
+@example(value=math.nextafter(1.0, 2.0))
+@example(value=math.nextafter(1.0, 0.0))
+@example(value=math.nextafter(2.0, 1.0))
+@example(value=math.nextafter(2.0**31, 0.0))
+@example(value=math.sqrt(2.0))
+def test_the_binary_logarithm_is_right_to_four_units(value):
+    # Two units as the natural one, one half each for log 2 and for the division by it, and the sum's own half.
+    true = digits(lambda: Decimal(value).ln() / Decimal(2).ln())
+    if value == 1.0:
+        assert binary_log(value) == 0.0
+    else:
+        assert units_off(binary_log(value), true) < 4.0
+
+
+def test_the_binary_logarithm_of_a_power_of_two_is_exact():
+    for exponent in range(-1022, 1024):
+        assert binary_log(2.0**exponent) == exponent
 
 
 @exactly
@@ -69,9 +102,76 @@ def test_negative_powers_of_rounds(base, exponent):
 
 def test_the_ends():
     assert power(0.0, 0.5) == 0.0
+    assert power(0.0, -0.5) == math.inf
+    assert power(0.0, 0.0) == power(0.3, 0.0) == 1.0
     assert power(0.3, 1.0) == 0.3
     assert power(1.0, 7.0) == 1.0
-    assert exponential(-800.0) == 0.0
+    assert exponential(0.0) == 1.0
+    assert exponential(-800.0) == exponential(-math.inf) == 0.0
+    assert exponential(800.0) == exponential(math.inf) == math.inf
+    assert power(1e200, 20.0) == math.inf
+    assert power(1e-200, 20.0) == 0.0
+
+
+def true_cosine(turn):
+    """Cos(2 pi turn) by its Taylor series; 40 digits are left after at most three of them cancel."""
+    with localcontext() as context:
+        context.prec = 45
+        x = 2 * PI * Decimal(turn)
+        total = term = Decimal(1)
+        for n in range(2, 100, 2):
+            term *= -x * x / (n * (n - 1))
+            total += term
+        return +total
+
+
+@exactly
+@given(turn=turns)
+@example(turn=2.0**-53)
+@example(turn=1.0 - 2.0**-53)
+@example(turn=0.25 - 2.0**-53)
+@example(turn=0.25 + 2.0**-53)
+@example(turn=0.125 - 2.0**-53)
+@example(turn=0.75 - 2.0**-53)
+def test_the_cosine_is_right_to_four_units(turn):
+    # To the last places of the cosine itself, however near to one of its zeros. The angle is off by a unit
+    # (pi / 4 and the product, a half each), as is the last product; the series adds less than two.
+    found = cosine_of_turn(turn)
+    assert -1.0 <= found <= 1.0
+    if turn in (0.25, 0.75):
+        assert found == 0.0
+    else:
+        assert units_off(found, true_cosine(turn)) < 4.0
+
+
+def test_the_cosine_at_eighths_of_a_turn():
+    assert cosine_of_turn(0.0) == 1.0
+    assert cosine_of_turn(0.25) == cosine_of_turn(0.75) == 0.0
+    assert cosine_of_turn(0.5) == -1.0
+    for eighth, sign in [(1, 1.0), (3, -1.0), (5, -1.0), (7, 1.0)]:
+        assert abs(cosine_of_turn(eighth / 8) - sign * math.sqrt(0.5)) <= 2.0 * math.ulp(0.5)
+
+
+@exactly
+@given(turn=turns)
+@example(turn=2.0**-53)
+def test_the_cosine_has_its_symmetries_to_the_bit(turn):
+    found = cosine_of_turn(turn)
+    assert cosine_of_turn((turn + 0.5) % 1.0) == -found
+    if (8.0 * turn) % 1.0 != 0.0:  # at an eighth, one side takes the sine of pi / 4, the other the cosine
+        assert cosine_of_turn(1.0 - turn) == found
+
+
+@exactly
+@given(value=st.floats(-(2.0**53), 2.0**53))
+@example(value=-0.0)
+@example(value=-0.5)
+@example(value=math.nextafter(3.0, 2.0))
+@example(value=math.nextafter(-3.0, -2.0))
+def test_floor_and_ceiling_are_whole_numbers(value):
+    assert type(floor(value)) is type(ceiling(value)) is int
+    assert floor(value) <= value < floor(value) + 1
+    assert ceiling(value) - 1 < value <= ceiling(value)
 
 
 @exactly
@@ -81,18 +181,39 @@ def test_words_and_floats_are_each_others_inverse(value):
 
 
 @loop
-def all_of_them(values, exponents, found):
+def all_of_them(values, exponents, turns, found):
     for place in range(values.size):
         found[place, 0] = natural_log(values[place])
         found[place, 1] = exponential(exponents[place] * 30.0)
         found[place, 2] = power(values[place], exponents[place])
+        found[place, 3] = binary_log(values[place])
+        found[place, 4] = cosine_of_turn(turns[place])
+        found[place, 5] = floor(exponents[place])
+        found[place, 6] = ceiling(exponents[place])
+        found[place, 7] = float_of(word_of(values[place]) ^ 1)
 
 
 @pytest.mark.compiled
 def test_compiled_and_plain_agree_to_the_bit():
     random = np.random.default_rng(3)
-    values, exponents = random.random(20_000) + 2.0**-53, random.uniform(-3.0, 20.0, 20_000)
-    compiled, plain = np.zeros((20_000, 3)), np.zeros((20_000, 3))
-    all_of_them(values, exponents, compiled)
-    all_of_them.function(values[:2000], exponents[:2000], plain)
-    assert (compiled[:2000] == plain[:2000]).all()
+    edges = [0.25, 0.5, 1.0, 2.0, math.sqrt(2.0), math.sqrt(0.5), 2.0**-1022, 2.0**1000, 1.0 - 2.0**-53, 1.0 + 2.0**-52]
+    values = np.concatenate([edges, random.random(2000) + 2.0**-53, 2.0 ** random.uniform(-1000.0, 1000.0, 2000)])
+    exponents = np.concatenate([[-40.0, 40.0, 0.0, -0.0, 1.0, 20.0], random.uniform(-24.0, 24.0, values.size - 6)])
+    turns = np.concatenate([np.arange(8) / 8.0, [2.0**-53, 1.0 - 2.0**-53], random.random(values.size - 10)])
+    compiled, plain = np.zeros((values.size, 8)), np.zeros((values.size, 8))
+    all_of_them(values, exponents, turns, compiled)
+    all_of_them.function(values, exponents, turns, plain)
+    assert (compiled.view(np.int64) == plain.view(np.int64)).all()
+
+
+@loop
+def rounded(value):
+    return floor(value), ceiling(value)
+
+
+@pytest.mark.compiled
+def test_compiled_floors_and_ceilings_are_whole_numbers():
+    for value in (-1.5, -0.0, 0.0, 0.5, 3.0, 2.0**52 + 0.5):
+        found = rounded(value)
+        assert [type(part) for part in found] == [int, int]
+        assert found == (math.floor(value), math.ceil(value))

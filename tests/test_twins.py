@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import manyarms as ma
 from manyarms import streams
+from manyarms.arithmetic import natural_log
 from manyarms.bases.asymptotic_ucb import Clock, ticked
 from manyarms.contract import Choice, learn, pick, renew
 from manyarms.policies import blackbox as fast_blackbox
@@ -298,7 +299,7 @@ def test_successive_elimination_twins_meet_dropped_arms():
 @pytest.mark.parametrize(
     ("base", "twin"),
     [
-        (ma.UCB(width=2.0), lambda arms, horizon: UCB(arms, horizon, math.log(horizon), width=2.0)),
+        (ma.UCB(width=2.0), lambda arms, horizon: UCB(arms, horizon, natural_log(horizon), width=2.0)),
         (ma.AsymptoticUCB(sigma=0.5), lambda arms, horizon: AsymptoticUCB(arms, horizon, 0.0, sigma=0.5)),
     ],
 )
@@ -308,9 +309,9 @@ def test_coins_make_exact_ties_which_go_to_the_lower_place(base, twin):
     slow = twin(30, horizon)
     ties = 0
     for arm, reward in zip(log.arm.tolist(), log.reward.tolist(), strict=True):
+        assert slow.pick() == arm
         indices = slow.indices()
         best = max(indices)
-        assert indices.index(best) == arm
         ties += math.isfinite(best) and indices.count(best) > 1
         slow.learn(arm, reward)
     assert ties > 50
@@ -453,7 +454,7 @@ def test_where_rounding_decides_the_kinetic_tournament_still_decides_as_the_dens
             if t >= arms and (last < 100 or t > last - 3):
                 assert pick(fast, 0, t, 0)[0] == slow.pick(), (plays, rewards, sigma, t)
         # The lines, written as the tree has them, would have chosen otherwise this often.
-        level = sigma * math.sqrt(2.0 * math.log(1.0 + (last + 1) * math.log(last + 1) ** 2))
+        level = sigma * math.sqrt(2.0 * natural_log(1.0 + (last + 1) * natural_log(last + 1) * natural_log(last + 1)))
         lines = [
             total / number + level * (1.0 / math.sqrt(number)) for total, number in zip(rewards, plays, strict=True)
         ]

@@ -103,7 +103,7 @@ def exponential(value: float) -> float:
     r = (value - k * LOG_2_HIGH) - k * LOG_2_LOW
     series = 1.0
     for n in range(14, 0, -1):
-        series = 1.0 + series * r / n
+        series = 1.0 + series * (r * (1.0 / n))
     return series * float_of((k + BIAS) << FRACTION_BITS)
 
 
@@ -135,9 +135,9 @@ def cosine_of_turn(turn: float) -> float:
     series = 1.0
     if eighth in (0, 3, 4, 7):
         for n in range(16, 0, -2):
-            series = 1.0 + series * z / (n * (n - 1))
+            series = 1.0 + series * (z * (1.0 / (n * (n - 1))))
     else:
         for n in range(17, 1, -2):
-            series = 1.0 + series * z / (n * (n - 1))
+            series = 1.0 + series * (z * (1.0 / (n * (n - 1))))
         series *= x
     return -series if 2 <= eighth <= 5 else series

@@ -29,13 +29,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numba as _numba
+import numba.core.cgutils as _cgutils
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic as _numba_intrinsic
 from numba.extending import overload
 
-numba: Any = _numba  # its type stubs know neither config nor _nrt
+# numba's type stubs know little of these.
+numba: Any = _numba
+types: Any = _numba.types
+cgutils: Any = _cgutils
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -25,24 +25,32 @@ from .compiled import IS_SIMULATED, Packed, Shared, row_of
 from .replication import play_replication
 from .streams import replication_key
 
-_HAD_ROW_STACK = hasattr(np, "row_stack")
+GONE = "row_stack"
+"""A name that numba-cuda 0.30 looks up while it is imported, and that NumPy 2.5 no longer has."""
+
+_NUMPY_HAS_IT = hasattr(np, GONE)
 
 with warnings.catch_warnings():
-    # numba-cuda 0.30 meets NumPy 2.5 while it is imported: with deprecated calls, and with a name that is gone.
+    # numba-cuda 0.30 also makes calls that NumPy 2.5 has deprecated.
     warnings.simplefilter("ignore", DeprecationWarning)
-    if not _HAD_ROW_STACK:
-        np.row_stack = np.vstack  # type: ignore[attr-defined]
+    if not _NUMPY_HAS_IT:
+        setattr(np, GONE, np.vstack)
     try:
-        from numba import cuda as _cuda
-        from numba import typeof, types
-        from numba.cuda import dispatcher as _dispatcher
-        from numba.cuda.cudadrv import nvvm as _nvvm
-        from numba.cuda.np import arrayobj as _arrayobj  # noqa: F401, imported late otherwise
+        import numba as _numba
+        import numba.cuda as _cuda
+        import numba.cuda.cudadrv.nvvm as _nvvm_module
+        import numba.cuda.dispatcher as _dispatcher_module
+        import numba.cuda.np.arrayobj  # it would be imported late otherwise, and meet NumPy then
     finally:
-        if not _HAD_ROW_STACK:
-            del np.row_stack  # type: ignore[attr-defined]
+        if not _NUMPY_HAS_IT:
+            delattr(np, GONE)
 
+# numba has no type stubs for these.
 cuda: Any = _cuda
+types: Any = _numba.types
+typeof: Any = _numba.typeof
+_nvvm: Any = _nvvm_module
+_dispatcher: Any = _dispatcher_module
 
 COMPUTE_CAPABILITY = (8, 0)
 """What ``ptx_of`` compiles for; a launch compiles for the GPU at hand."""

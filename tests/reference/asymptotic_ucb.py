@@ -2,6 +2,8 @@
 
 import math
 
+from manyarms.arithmetic import natural_log
+
 from .dense import Dense
 
 
@@ -13,7 +15,7 @@ class AsymptoticUCB(Dense):
     def indices(self):
         # f(t) = 1 + t log(t)^2, t the round about to be played: the same for all arms.
         t = sum(self.plays) + 1
-        self.log_f = math.log(1.0 + t * math.log(t) * math.log(t))
+        self.log_f = natural_log(1.0 + t * natural_log(t) * natural_log(t))
         return super().indices()
 
     def index(self, total, plays):

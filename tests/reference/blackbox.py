@@ -1,6 +1,9 @@
 """Suk & Kim, Algorithm 1: Blackbox Non-Stationary Algorithm. Line numbers are those of its listing."""
 
 import itertools
+import math
+
+from manyarms.arithmetic import power
 
 from .sizes import assumed_horizon, blackbox_size, log
 
@@ -30,7 +33,8 @@ def blackbox(counts, new_base, *, beta, horizon, threshold, log_power, log_base,
                 base.learn(place, reward)
                 # Line 8, the changepoint test: the sum of delta-hat_s = 1 - Y_s over the block.
                 losses += top - reward
-                bound = threshold * max(float(size), 2.0 ** (m / 2)) * log(reckoned, log_base) ** log_power
+                log_term = power(log(reckoned, log_base), log_power)
+                bound = threshold * max(float(size), math.sqrt(2.0**m)) * log_term
                 if losses >= bound:
                     restart = True
                     break

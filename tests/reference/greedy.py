@@ -1,8 +1,8 @@
 """Bayati et al.: one play of each arm, then always the best mean reward."""
 
-from .dense import Dense
+from .dense import Shortened
 
 
-class Greedy(Dense):
+class Greedy(Shortened):
     def index(self, total, plays):
         return total / plays

@@ -2,18 +2,24 @@
 
 import itertools
 
+from .dense import first_of_the_largest, shortened
+
 
 def oracle(counts, world, *, keep):
-    """``world.mean(arm)`` is an arm's present mean, whether or not it was played."""
+    """``world.mean(arm)`` is an arm's present mean, whether or not it was played.
+
+    Which of two means is the larger is told without their last bits; whether a fresh arm is better
+    than the worst that is kept, with all of them.
+    """
     counts.blocks = 1
     kept = [0]  # the first arm is played unseen
     for fresh in itertools.count(1):
-        means = [world.mean(arm) for arm in kept]
-        yield kept[means.index(max(means))], 1.0
+        best = first_of_the_largest([shortened(world.mean(arm), keep) for arm in kept])
+        yield kept[best], 1.0
         counts.arms = fresh + 1
         if len(kept) < keep:
             kept.append(fresh)
             continue
-        means = [world.mean(arm) for arm in kept]
-        if world.mean(fresh) > min(means):
-            kept[means.index(min(means))] = fresh
+        worst = first_of_the_largest([shortened(-world.mean(arm), keep) for arm in kept])
+        if world.mean(fresh) > world.mean(kept[worst]):
+            kept[worst] = fresh

@@ -5,8 +5,9 @@ beta is what was written, not the nearest binary fraction: 0.8 / 1.8 is 4/9, and
 within 1e-40 of a whole number is taken to be it.
 """
 
-import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+
+from manyarms.arithmetic import binary_log, natural_log
 
 HAIR = Decimal("1e-40")
 
@@ -69,10 +70,10 @@ def subsample_size(length, beta, published=False):
 def log(value, base):
     """The logarithm as a float, for thresholds."""
     if base == 2:
-        return math.log2(value)
+        return binary_log(value)
     if base == "e":
-        return math.log(value)
-    return math.log(value) / math.log(base)
+        return natural_log(value)
+    return natural_log(value) / natural_log(base)
 
 
 def assumed_horizon(horizon, end_of_block):

@@ -5,7 +5,8 @@ horizon: blocks of 2, 4, 8, … rounds, each with a fresh subsample of the size 
 """
 
 import itertools
-import math
+
+from manyarms.arithmetic import natural_log
 
 from .sizes import subsample_size
 
@@ -18,7 +19,7 @@ def subsample(counts, new_base, *, beta, arms=None, horizon=None, published=Fals
         drawn = list(range(counts.arms, counts.arms + size))
         counts.arms += size
         counts.blocks += 1
-        base = new_base(size, length, math.log(max(length, 2)))
+        base = new_base(size, length, natural_log(max(length, 2)))
         # A known horizon that has passed changes nothing: the only block goes on.
         for _ in range(length) if horizon is None else itertools.count():
             place = base.pick()

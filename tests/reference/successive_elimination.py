@@ -2,10 +2,12 @@
 
 import math
 
+from manyarms.arithmetic import natural_log
+
 
 class SuccessiveElimination:
     def __init__(self, arms, horizon, log_horizon):
-        self.log_term = math.log(2.0 * arms * horizon**2)
+        self.log_term = natural_log(2.0 * arms * horizon**2)
         self.active = list(range(arms))
         self.phase = list(self.active)  # who is still to be played in this phase
         self.sums = [0.0] * arms

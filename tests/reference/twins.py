@@ -93,7 +93,7 @@ def twin_of(spec, world, key, rounds, calibrated):
         case "UniformPlay":
             return uniform_play
         case "Oracle":
-            return functools.partial(oracle, world=world, keep=spec.keep)
+            return functools.partial(oracle, world=world, keep=min(spec.keep, rounds + 1))
     raise NotImplementedError(spec)
 
 

@@ -2,10 +2,10 @@
 
 import math
 
-from .dense import Dense
+from .dense import Shortened
 
 
-class UCB(Dense):
+class UCB(Shortened):
     def __init__(self, arms, horizon, log_horizon, width):
         super().__init__(arms, horizon, log_horizon)
         self.width = width

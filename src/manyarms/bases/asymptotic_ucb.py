@@ -15,17 +15,18 @@ in every round until they have separated.
 
 import dataclasses
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import natural_log, word_of
+from ..arithmetic import natural_log
 from ..compiled import kernel, rarely
 from ..contract import Choice, register
 from ..specs import positive
 from ..streams import i64, u64
 from .base import Base, next_untried
+from .tournament import leaves_for, tournament_nodes
 
 LARGEST_SIGMA = 10.0
 # With it, indices are below 100 and levels are known to within 1e-12 / 2, so the line and the plain
@@ -34,7 +35,7 @@ DOUBT = 1e-12
 AHEAD = 1.0 + 1.0 / 4096.0  # how far ahead in level a leader's lease reaches: 500 rounds and more from round 100,000 on
 LEAST_CLOSING = 1e-200  # divides into something beyond every level, yet not beyond every float
 UNTRIED = 1e9  # stands for the infinite index of an arm that has not been played
-NO_ARM = -1e9  # at leaves beyond the last arm
+NO_ARM = -1e9  # at nodes beyond the last arm
 
 
 class Clock(NamedTuple):
@@ -64,7 +65,7 @@ class AsymptoticUCBState(NamedTuple):
     leaves: int
     sums: NDArray[np.float64]  # slot -> rewards
     plays: NDArray[np.int64]  # slot -> plays
-    lines: NDArray[np.float64]  # slot s: mean reward at 2 s, slope 1 / sqrt(plays) at 2 s + 1
+    lines: NDArray[np.float64]  # slot s: mean reward at 2 s, slope 1 / sqrt(plays) at 2 s + 1; then one for nobody
     winners: NDArray[np.uint32]  # node -> where the line of its winner begins: 2 s
     expiries: NDArray[np.float64]  # node -> the level up to which all winners at and below it stand
     lease: Lease
@@ -98,7 +99,7 @@ class AsymptoticUCB(Base):
 
     def start(self, slots: int) -> AsymptoticUCBState:
         """A state with arrays for ``slots`` arms."""
-        nodes = tournament_nodes(max(slots, 2))  # a root needs two children to hold its game
+        nodes = tournament_nodes(slots)
         return AsymptoticUCBState(
             sigma=self.sigma,
             arms=0,
@@ -106,9 +107,9 @@ class AsymptoticUCB(Base):
             told=0,
             clock=Clock(log_round=0.0, growth=1.0, confidence=0.0),
             leaves=1,
-            sums=np.zeros(nodes // 2, dtype=np.float64),
-            plays=np.zeros(nodes // 2, dtype=np.int64),
-            lines=np.zeros(nodes, dtype=np.float64),
+            sums=np.zeros(slots, dtype=np.float64),
+            plays=np.zeros(slots, dtype=np.int64),
+            lines=np.zeros(2 * slots + 2, dtype=np.float64),
             winners=np.zeros(nodes, dtype=np.uint32),
             expiries=np.zeros(nodes, dtype=np.float64),
             lease=NO_LEASE,
@@ -116,11 +117,6 @@ class AsymptoticUCB(Base):
 
 
 NO_LEASE = Lease(slot=0, until=0.0, bound=math.inf)
-
-
-def tournament_nodes(slots: int) -> int:
-    """How many nodes a tournament of that many slots needs."""
-    return 2 * int(2 ** math.ceil(math.log2(max(slots, 1))))
 
 
 @kernel
@@ -159,20 +155,43 @@ def short_log(x: float) -> float:
 def plain_index(base: AsymptoticUCBState, line: int, confidence: float) -> float:
     """The index as the book writes it."""
     mean = base.lines[line]
-    plays = base.plays[line >> 1]
-    if plays == 0:
+    if abs(mean) >= UNTRIED:
         return float(mean)
-    return float(mean + base.sigma * math.sqrt(2.0 * confidence / plays))
+    return float(mean + base.sigma * math.sqrt(2.0 * confidence / base.plays[line >> 1]))
 
 
 @kernel
-def safe_level(apart: float, closing: float, level: float) -> float:
-    """The level up to which a line stays more than DOUBT above another.
+def safety(lines: Any, ahead: int, behind: int) -> tuple[float, float]:
+    """The level up to which a line stays more than DOUBT above another, as a fraction.
 
-    ``apart``: by how much its mean is higher; ``closing``: by how much the other is steeper. If
-    the other is not, the quotient is as good as infinite. (Written without a branch.)
+    By how much its mean is higher, over by how much the other is steeper; if it is not, the fraction
+    is as good as infinite. (Written without a branch.)
     """
-    return max(abs(apart - DOUBT) / max(closing, LEAST_CLOSING), level)
+    apart = lines[ahead] - lines[behind]
+    closing = lines[behind + u64(1)] - lines[ahead + u64(1)]
+    return abs(apart - DOUBT), max(closing, LEAST_CLOSING)
+
+
+@kernel
+def lesser(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """The lesser of two fractions, without dividing."""
+    smaller = one[0] * other[1] <= other[0] * one[1]
+    return (one[0] if smaller else other[0]), (one[1] if smaller else other[1])
+
+
+@kernel
+def played(line: int, value: float, other: int, other_value: float) -> tuple[int, float, int, float]:
+    """A game: the line with the larger value, that value, the other line, its value. Ties go to the lower slot."""
+    loses = (other_value > value) | ((other_value == value) & (other < line))
+    swapped = (line ^ other) & u64(-int(loses))  # a choice between two would become a branch
+    return line ^ swapped, max(value, other_value), other ^ swapped, min(value, other_value)
+
+
+@kernel
+def too_close(lines: Any, line: int, other: int, lead: float) -> bool:
+    """Whether the plain formula has to decide. Equal plays and equal rewards are a tie for ever, and no doubt."""
+    same = (lines[line] == lines[other]) & (lines[line + u64(1)] == lines[other + u64(1)])
+    return (lead <= DOUBT) & (not same)
 
 
 @kernel
@@ -185,55 +204,62 @@ def climb(base: AsymptoticUCBState, start: int, level: float) -> tuple[bool, flo
     Without a branch that depends on the data: a mispredicted one costs more than a whole game.
     """
     lines = base.lines
+    expiries = base.expiries
     one = u64(1)
     node = u64(start)
     line = u64(base.winners[node])
     value = lines[line] + level * lines[line + one]
-    expiry = base.expiries[node]
+    expiry = expiries[node]
     doubt = False
     bound = -math.inf
     while node > 1:
-        sibling = node ^ one
-        rival = u64(base.winners[sibling])
-        bound = max(bound, lines[rival] + AHEAD * level * lines[rival + one])
-        rival_value = lines[rival] + level * lines[rival + one]
-        lead = value - rival_value
-        # All bits set if the lead is negative, or 0 on the right side: ties go to the left, the lower slots.
-        loses = u64((word_of(lead) - i64(node & one)) >> 63)
-        both = line ^ rival
-        line = line ^ (both & loses)
-        value = max(value, rival_value)
-        loser = both ^ line
-        apart = lines[line] - lines[loser]
-        closing = lines[loser + one] - lines[line + one]
-        # Equal plays and equal rewards are a tie for ever, and no reason for doubt.
-        doubt |= (abs(lead) <= DOUBT) & ((apart != 0.0) | (closing != 0.0))
-        expiry = min(min(expiry, base.expiries[sibling]), safe_level(apart, closing, level))
-        node = node >> one
+        a = u64(base.winners[node ^ u64(1)])
+        b = u64(base.winners[node ^ u64(2)])
+        c = u64(base.winners[node ^ u64(3)])
+        further = AHEAD * level
+        bound = max(max(bound, lines[a] + further * lines[a + one]), lines[b] + further * lines[b + one])
+        bound = max(bound, lines[c] + further * lines[c + one])
+        best, top, x, x_value = played(a, lines[a] + level * lines[a + one], b, lines[b] + level * lines[b + one])
+        best, top, y, y_value = played(best, top, c, lines[c] + level * lines[c + one])
+        best, top, z, z_value = played(best, top, line, value)
+        doubt |= too_close(lines, best, x, top - x_value)
+        doubt |= too_close(lines, best, y, top - y_value)
+        doubt |= too_close(lines, best, z, top - z_value)
+        above, below = lesser(safety(lines, best, x), lesser(safety(lines, best, y), safety(lines, best, z)))
+        expiry = min(expiry, min(expiries[node ^ u64(1)], min(expiries[node ^ u64(2)], expiries[node ^ u64(3)])))
+        expiry = min(expiry, max(above / below, level))
+        line = best
+        value = top
+        node = node >> u64(2)
         base.winners[node] = line
-        base.expiries[node] = expiry
+        expiries[node] = expiry
     return doubt, bound
 
 
 @kernel
 def climb_plainly(base: AsymptoticUCBState, start: int, level: float, confidence: float) -> None:
     """As ``climb``, deciding each game by the plain formula."""
-    node = u64(start)
+    lines = base.lines
+    node = start
     while node > 1:
-        sibling = node ^ u64(1)
-        left = base.winners[min(node, sibling)]
-        right = base.winners[max(node, sibling)]
-        index = plain_index(base, left, confidence)
-        other = plain_index(base, right, confidence)
-        ahead, behind = (left, right) if index >= other else (right, left)
-        apart = base.lines[ahead] - base.lines[behind]
-        closing = base.lines[behind + 1] - base.lines[ahead + 1]
-        safe = safe_level(apart, closing, level)
-        if abs(index - other) <= 2.0 * DOUBT and (apart != 0.0 or closing != 0.0):
-            safe = level  # too close to call: look again next round
-        expiry = min(min(base.expiries[node], base.expiries[sibling]), safe)
-        node = node >> u64(1)
-        base.winners[node] = ahead
+        node = node >> 2
+        best = base.winners[4 * node]
+        index = plain_index(base, best, confidence)
+        expiry = base.expiries[4 * node]
+        for child in range(4 * node + 1, 4 * node + 4):
+            other = plain_index(base, base.winners[child], confidence)
+            if other > index:
+                best = base.winners[child]
+                index = other
+            expiry = min(expiry, base.expiries[child])
+        for child in range(4 * node, 4 * node + 4):
+            line = base.winners[child]
+            if line != best:
+                above, below = safety(lines, best, line)
+                expiry = min(expiry, max(above / below, level))
+                if too_close(lines, best, line, 0.5 * (index - plain_index(base, line, confidence))):
+                    expiry = level  # look again next round
+        base.winners[node] = best
         base.expiries[node] = expiry
 
 
@@ -251,10 +277,15 @@ def repair(base: AsymptoticUCBState, level: float, round: int) -> None:
     """Play every game again whose outcome may have changed by this level."""
     while rarely(base.expiries[1] < level):
         # Down to the lowest game that has expired: its children have not.
-        left = 2
-        while base.expiries[left] < level or base.expiries[left + 1] < level:
-            left = 2 * left if base.expiries[left] < level else 2 * left + 2
-        settle(base, left, level, round)
+        node = 1
+        expired = 1
+        while expired > 0:
+            node = expired
+            expired = 0
+            for child in range(4 * node, 4 * node + 4):
+                if base.expiries[child] < level:
+                    expired = child
+        settle(base, 4 * node, level, round)
 
 
 @kernel
@@ -273,19 +304,24 @@ def new_lease(base: AsymptoticUCBState, slot: int, level: float, round: int) -> 
 
 def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: float) -> AsymptoticUCBState:
     """No arm has been played: every index is infinite and the lowest slot wins."""
-    leaves = 2
-    while leaves < arms:
-        leaves *= 2
-    for slot in range(leaves):
+    for slot in range(arms):
         base.sums[slot] = 0.0
         base.plays[slot] = 0
-        base.lines[2 * slot] = UNTRIED if slot < arms else NO_ARM
+        base.lines[2 * slot] = UNTRIED
         base.lines[2 * slot + 1] = 0.0
-        base.winners[leaves + slot] = 2 * slot
-        base.expiries[leaves + slot] = math.inf
-    for node in range(leaves - 1, 0, -1):
-        base.winners[node] = base.winners[2 * node]
-        base.expiries[node] = math.inf
+    nobody = 2 * arms
+    base.lines[nobody] = NO_ARM
+    base.lines[nobody + 1] = 0.0
+    leaves = leaves_for(arms)
+    first = leaves  # of this level
+    width = 1  # how many leaves lie below a node of this level
+    while first > 0:
+        nodes = (arms + width - 1) // width
+        for node in range((nodes + 3) // 4 * 4 if first > 1 else 1):
+            base.winners[first + node] = 2 * node * width if node < nodes else nobody
+            base.expiries[first + node] = math.inf
+        first = first // 4
+        width *= 4
     return AsymptoticUCBState(
         sigma=base.sigma,
         arms=arms,

@@ -33,9 +33,14 @@ def leaves_for(slots: int) -> int:
     return leaves
 
 
+def tournament_nodes(slots: int) -> int:
+    """The length of an array with an entry for each node: it ends with the last group of four leaves."""
+    return leaves_for(slots) + -(-slots // 4) * 4
+
+
 def new_tournament(slots: int) -> NDArray[np.int64]:
-    """An array for the keys of all nodes; it ends with the last group of four leaves."""
-    return np.zeros(leaves_for(slots) + -(-slots // 4) * 4, dtype=np.int64)
+    """An array for the keys of all nodes."""
+    return np.zeros(tournament_nodes(slots), dtype=np.int64)
 
 
 @kernel
