@@ -11,6 +11,7 @@ from pathlib import Path
 
 from . import reproduce
 from .checks import CheckError, checks, examples
+from .gpu import DEVICES
 from .results import Table
 from .specs import SPEC_TYPES, Spec
 from .version import __version__
@@ -45,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--horizon", type=int, default=reproduce.HORIZON)
     again.add_argument("--replications", type=int, default=reproduce.REPLICATIONS)
     again.add_argument("--seed", type=int, default=reproduce.SEED)
+    again.add_argument("--device", choices=DEVICES, default="cpu", help="where to play; the numbers are the same")
     again.add_argument("--folder", type=Path, default=Path("results"), help="where the picture goes")
     again.add_argument("--json", action="store_true", help="rows for machines instead of a table")
     again.set_defaults(run=_reproduce)
@@ -73,7 +75,7 @@ def _reproduce(options: argparse.Namespace) -> int:
         matplotlib.use("Agg")
         options.folder.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    results = reproduce.reproduce(options.betas, options.horizon, options.replications, options.seed)
+    results = reproduce.reproduce(options.betas, options.horizon, options.replications, options.seed, options.device)
     if not all(result.is_complete for result in results.values()):
         print("interrupted; nothing was written", file=sys.stderr)
         return 130

@@ -82,10 +82,13 @@ def play_one_each(
 MOST_REGISTERS = 128
 """For each thread. More would leave room for fewer threads, and it is threads that hide the wait for memory."""
 
-# Without link-time optimisation, which would generate the code anew, multiply-adds and all.
-launchable: Any = (
-    cuda.jit(play_one_each) if IS_SIMULATED else cuda.jit(play_one_each, lto=False, max_registers=MOST_REGISTERS)
-)
+_OPTIONS: dict[str, Any] = {
+    "lto": False,  # link-time optimisation would generate the code anew, multiply-adds and all
+    "max_registers": MOST_REGISTERS,
+    "shared_memory_carveout": 0,  # all of that memory is cache for us
+}
+
+launchable: Any = cuda.jit(play_one_each, **({} if IS_SIMULATED else _OPTIONS))
 
 _compiling = threading.RLock()
 
@@ -242,3 +245,8 @@ def launch(arguments: tuple[Any, ...], replications: int, block: int, stream: An
     with _rounding_twice(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*under-utilization")  # few replications are a fair wish
         launchable[-(-replications // block), block, stream](*arguments)
+
+
+def is_of_the_compiler(error: Exception) -> bool:
+    """Whether an error says that something cannot be compiled."""
+    return isinstance(error, _numba.core.errors.NumbaError)

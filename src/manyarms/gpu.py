@@ -43,6 +43,19 @@ def chosen_device(device: object) -> str:
     raise RuntimeError(f"simulate: device='gpu' cannot be used: {reason}; or use device='cpu'")
 
 
+def why_not_compiled() -> str | None:
+    """Why nothing can be compiled for a GPU, with the remedy; None if it can. That needs no GPU."""
+    if not IS_COMPILING:
+        return "the compiler is switched off; unset NUMBA_DISABLE_JIT"
+    if importlib.util.find_spec("numba_cuda") is None:
+        return "numba-cuda is not installed; run pip install 'manyarms[gpu]'"
+    try:
+        the_kernel()
+    except Exception as error:
+        return f"numba-cuda cannot be imported ({error}); run pip install --upgrade 'manyarms[gpu]'"
+    return None
+
+
 def why_no_gpu() -> str | None:
     """Why no GPU can be used, with the remedy; None if one can.
 
@@ -51,14 +64,10 @@ def why_no_gpu() -> str | None:
     >>> from manyarms.gpu import why_no_gpu
     >>> reason = why_no_gpu()  # here None or, for example: no NVIDIA GPU or driver was found
     """
-    if not IS_COMPILING and not IS_SIMULATED:
-        return "the compiler is switched off; unset NUMBA_DISABLE_JIT"
-    if importlib.util.find_spec("numba_cuda") is None:
-        return "numba-cuda is not installed; run pip install 'manyarms[gpu]'"
-    try:
-        cuda = the_kernel()
-    except Exception as error:
-        return f"numba-cuda cannot be imported ({error}); run pip install --upgrade 'manyarms[gpu]'"
+    reason = None if IS_SIMULATED else why_not_compiled()
+    if reason is not None:
+        return reason
+    cuda = the_kernel()
     if not cuda.cuda.is_available():
         detail = " ".join(str(cuda.cuda.cuda_error() or "").split())
         return f"no NVIDIA GPU or driver was found{': ' if detail else ''}{detail}"
@@ -114,24 +123,28 @@ class GPU:
         logs = cuda.batched(log, replications)
         out = cuda.cuda.device_array((replications, *run.out.shape[1:]), dtype=run.out.dtype)
         finished = cuda.cuda.device_array(replications, dtype=np.bool_)
-        cuda.launch(
-            (
-                policies,
-                worlds,
-                logs,
-                np.uint64(job.seed),
-                run.label,
-                job.world.top,
-                first,
-                cuda.cuda.to_device(job.checkpoints),
-                out,
-                finished,
-                self.stop,
-            ),
-            replications,
-            BLOCK,
-            stream,
+        arguments = (
+            policies,
+            worlds,
+            logs,
+            np.uint64(job.seed),
+            run.label,
+            job.world.top,
+            first,
+            cuda.cuda.to_device(job.checkpoints),
+            out,
+            finished,
+            self.stop,
         )
+        try:
+            cuda.launch(arguments, replications, BLOCK, stream)
+        except Exception as error:
+            if not cuda.is_of_the_compiler(error):
+                raise
+            raise TypeError(
+                f"simulate: {run.spec.label()} in {job.world.label()} cannot be compiled for a GPU; use device='cpu'. "
+                f"The compiler says: {error}"
+            ) from error
         done = finished.copy_to_host(stream=stream)
         out.copy_to_host(run.out[first:last], stream=stream)
         stream.synchronize()

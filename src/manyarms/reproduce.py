@@ -43,12 +43,16 @@ def figure_policies(beta: float) -> dict[str, Policy]:
 
 
 def reproduce(
-    betas: Sequence[float] = BETAS, horizon: int = HORIZON, replications: int = REPLICATIONS, seed: int = SEED
+    betas: Sequence[float] = BETAS,
+    horizon: int = HORIZON,
+    replications: int = REPLICATIONS,
+    seed: int = SEED,
+    device: str = "cpu",
 ) -> dict[float, Result]:
     """One result for each beta; interrupted, those until then."""
     results = {}
     for beta in betas:
-        results[beta] = simulate(figure_policies(beta), figure_world(beta), horizon, replications, seed)
+        results[beta] = simulate(figure_policies(beta), figure_world(beta), horizon, replications, seed, device=device)
         if not results[beta].is_complete:
             break
     return results

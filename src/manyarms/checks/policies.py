@@ -29,7 +29,7 @@ from .promises import (
     survives_json,
     types_of,
 )
-from .runs import BUSY_WORLD, Run, compiled_equals_plain, trials
+from .runs import BUSY_WORLD, Run, begin_fills_arrays, compiled_equals_plain, gpu_promises, trials
 
 
 @promise
@@ -271,6 +271,7 @@ POLICY_PROMISES = (
     arms_keep_their_slots,
     memory_is_bounded,
     seeds_decide,
+    begin_fills_arrays,
     compiles_once,
     compiled_equals_plain,
 )
@@ -293,7 +294,7 @@ def policy_checks(spec: Policy) -> list[Check]:
     """
     if not isinstance(spec, Policy):
         raise TypeError(f"policy_checks: {spec!r} is not a policy")
-    promises = list(POLICY_PROMISES)
+    promises = [*POLICY_PROMISES, *gpu_promises()]
     if not spec.sees_means:
         promises += LIVE_PROMISES
     if hasattr(spec, "horizon"):

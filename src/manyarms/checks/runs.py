@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bases import Greedy
+from ..compiled import IS_SIMULATED
 from ..contract import (
     Choice,
     Counts,
@@ -18,13 +19,14 @@ from ..contract import (
     tell,
 )
 from ..drifts import Crash
+from ..gpu import the_kernel, why_not_compiled
 from ..noises import Bernoulli
 from ..policies import Policy, Subsample
 from ..policies.base import DOUBLING
 from ..replication import play_replications
 from ..reservoirs import PowerLaw
 from ..streams import POLICY_STREAM, replication_key, stream_key
-from ..trace import COLUMNS, Log, new_log
+from ..trace import COLUMNS, Log, NoLog, new_log
 from ..world import World
 from .promises import (
     SEED,
@@ -103,15 +105,21 @@ BUSY_POLICY = Subsample(base=Greedy(), beta=1.0, arms=12, horizon=DOUBLING)
 
 
 def played(
-    loop: Callable[..., Any], policy: Policy, world: World, horizon: int, first: int = 0, rows: int = 1
+    loop: Callable[..., Any],
+    policy: Policy,
+    world: World,
+    horizon: int,
+    first: int = 0,
+    rows: int = 1,
+    prepare: Callable[[Any], Any] = lambda state: state,
 ) -> tuple[NDArray[np.float64], Log]:
     """The numbers of some replications after each quarter of the run, and the log of the last one."""
     checkpoints = np.unique(np.array([1, 2, horizon // 4, horizon // 2, horizon], dtype=np.int64))
     out = np.zeros((rows, checkpoints.size, len(COLUMNS)))
     log = new_log(horizon)
     finished = loop(
-        policy.start(horizon),
-        world.start(policy.slots(horizon)),
+        prepare(policy.start(horizon)),
+        prepare(world.start(policy.slots(horizon))),
         log,
         np.uint64(SEED),
         np.uint64(policy.digest()),
@@ -123,6 +131,40 @@ def played(
     )
     hold(finished == rows, f"{finished} of {rows} replications were finished")
     return out, log
+
+
+@promise
+def begin_fills_arrays(spec: Policy | World) -> None:
+    """What its arrays held before ``begin`` does not matter: a GPU does not fill them."""
+    policy, world = (spec, BUSY_WORLD) if isinstance(spec, Policy) else (BUSY_POLICY, spec)
+    policy = policy.with_horizon(300)
+    clean = played(play_replications, policy, world, 300)
+    dirty = played(play_replications, policy, world, 300, prepare=scribbled)
+    for name, one, other in zip(Log._fields, clean[1], dirty[1], strict=True):
+        same_bits(one, other, f"{name} of round", "with zeros before begin", "with other numbers")
+
+
+def scribbled(state: Any) -> Any:
+    """Write nonsense into every array of a state that can be written."""
+    if isinstance(state, np.ndarray) and state.flags.writeable:
+        state.view(np.uint8)[:] = 0x5A
+    elif isinstance(state, tuple):
+        for part in state:
+            scribbled(part)
+    return state
+
+
+@promise
+def compiles_for_gpu(spec: Policy | World) -> None:
+    """It compiles for a GPU, and to nothing that rounds differently there."""
+    policy, world = (spec, BUSY_WORLD) if isinstance(spec, Policy) else (BUSY_POLICY, spec)
+    policy = policy.with_horizon(300)
+    the_kernel().ptx_of(policy.start(300), world.start(policy.slots(300)), NoLog(unused=0.0))
+
+
+def gpu_promises() -> list[Callable[[Any], None]]:
+    """What can be tried of the GPU here: nothing without the extra ``gpu``."""
+    return [compiles_for_gpu] if why_not_compiled() is None and not IS_SIMULATED else []
 
 
 @promise
@@ -139,7 +181,9 @@ def compiled_equals_plain(spec: Policy | World) -> None:
         same_bits(compiled[0][:, -1, number], plain[0][:, -1, number], f"final {column} of replication")
 
 
-def same_bits(compiled: NDArray[Any], plain: NDArray[Any], what: str) -> None:
+def same_bits(
+    ones: NDArray[Any], others: NDArray[Any], what: str, one_way: str = "compiled", other_way: str = "plain"
+) -> None:
     """Two arrays are equal to the bit."""
-    for place, (one, other) in enumerate(zip(compiled, plain, strict=True)):
-        hold(one.tobytes() == other.tobytes(), f"{what} {place + 1}: {one!r} compiled, {other!r} plain")
+    for place, (one, other) in enumerate(zip(ones, others, strict=True)):
+        hold(one.tobytes() == other.tobytes(), f"{what} {place + 1}: {one!r} {one_way}, {other!r} {other_way}")

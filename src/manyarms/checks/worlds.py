@@ -28,7 +28,7 @@ from .promises import (
     run_all,
     survives_json,
 )
-from .runs import BUSY_POLICY, compiled_equals_plain, played
+from .runs import BUSY_POLICY, begin_fills_arrays, compiled_equals_plain, gpu_promises, played
 
 OTHER_POLICY = Blackbox(base=UCB(), beta=1.0, horizon=DOUBLING)
 
@@ -142,6 +142,7 @@ WORLD_PROMISES = (
     sums_match_the_log,
     plays_are_the_same_for_all,
     replications_are_independent,
+    begin_fills_arrays,
     compiled_equals_plain,
 )
 """What every world promises."""
@@ -159,7 +160,7 @@ def world_checks(world: World) -> list[Check]:
     """
     if not isinstance(world, World):
         raise TypeError(f"world_checks: {world!r} is not a world")
-    return named(WORLD_PROMISES, world)
+    return named([*WORLD_PROMISES, *gpu_promises()], world)
 
 
 def check_world(world: World) -> None:
