@@ -69,7 +69,7 @@ def why_no_gpu() -> str | None:
         return reason
     cuda = the_kernel()
     if not cuda.cuda.is_available():
-        detail = " ".join(str(cuda.cuda.cuda_error() or "").split())
+        detail = " ".join(str(cuda.cuda.cuda_error() or "").split()).rstrip(".")
         return f"no NVIDIA GPU or driver was found{': ' if detail else ''}{detail}"
     return None
 

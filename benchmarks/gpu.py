@@ -1,0 +1,237 @@
+"""The GPU against the processor: the same numbers, and how fast.
+
+    python benchmarks/gpu.py --json gpu.json      # on a machine with an NVIDIA GPU, some minutes
+    python benchmarks/gpu.py --draw gpu.json gpu.png
+
+Every timing is one call of ``simulate``: results copied back and 64 checkpoints included, compilation not.
+"""
+
+import argparse
+import datetime
+import importlib.metadata
+import json
+import platform
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import manyarms as ma
+from manyarms.bench import processor_name
+from manyarms.gpu import the_kernel, why_no_gpu
+from manyarms.results import COLOURS, Table
+
+FIGURE_WORLD = "1/t rotting"
+
+
+def worlds(beta=1.0):
+    """Where the policies are tried, by name."""
+    return {
+        FIGURE_WORLD: ma.World(ma.PowerLaw(beta=beta), ma.Rotting(rate="1/t")),
+        "stationary": ma.World(ma.PowerLaw(beta=beta)),
+        "crashes, Beta noise": ma.World(ma.PowerLaw(beta=beta), ma.Crash(probability=0.001), ma.BetaNoise(10.0)),
+        "figure's noise": ma.World(ma.PowerLaw(beta=beta), ma.Rotting(rate="1/t"), ma.GapUniform()),
+        "mixed reservoir, phases": ma.World(
+            ma.Mixture([ma.Uniform(0.0, 0.5), ma.PowerLaw(beta=beta)], weights=[9, 1]),
+            ma.Phases([ma.Still(), ma.Rising(rate="t^-0.7"), ma.Adversary()], ends=[1000, 5000]),
+        ),
+    }
+
+
+def policies(beta=1.0):
+    """What is timed, by name."""
+    return {
+        "Elimination": ma.Elimination(beta=beta),
+        "Blackbox(UCB)": ma.Blackbox(base=ma.UCB(), beta=beta),
+        "SSUCB": ma.SSUCB(beta=beta),
+    }
+
+
+def seconds(policy, world, horizon, replications, seed=1, device="gpu"):
+    """One call of ``simulate``."""
+    began = time.perf_counter()
+    result = ma.simulate(policy, world, horizon, replications, seed, device=device)
+    if not result.is_complete:
+        raise KeyboardInterrupt
+    return time.perf_counter() - began
+
+
+def rate(policy, world, horizon, replications, device="gpu"):
+    """Rounds a second, compiled before."""
+    seconds(policy, world, 100, 64, device=device)
+    return horizon * replications / seconds(policy, world, horizon, replications, device=device)
+
+
+def machine():
+    """What this was measured on."""
+    cuda = the_kernel().cuda
+    name = getattr(cuda.get_current_device(), "name", "simulated")
+    total = cuda.current_context().get_memory_info().total
+    return {
+        "date": datetime.date.today().isoformat(),
+        "gpu": name.decode() if isinstance(name, bytes) else name,
+        "gpu memory, GiB": round(total / 2**30) if np.isfinite(total) else 0,
+        "processor": processor_name(),
+        "threads": ma.engine.usable_cores(),
+        "python": platform.python_version(),
+    } | {name: importlib.metadata.version(name) for name in ("numpy", "numba", "numba-cuda", "cuda-bindings")}
+
+
+def equality(horizon, replications, seeds):
+    """Every number of every checkpoint, GPU against processor; one row for each policy and world."""
+    rows = []
+    for world_name, world in worlds().items():
+        for name, policy in policies().items():
+            different = 0
+            for seed in seeds:
+                one, other = (
+                    ma.simulate({"it": policy}, world, horizon, replications, seed, device=device)["it"]
+                    for device in ("gpu", "cpu")
+                )
+                different += int((one.view(np.int64) != other.view(np.int64)).sum())
+            rows.append(
+                {
+                    "policy": name,
+                    "world": world_name,
+                    "numbers compared": one.size * len(seeds),
+                    "different": different,
+                }
+            )
+            print("…", rows[-1], file=sys.stderr, flush=True)
+    return rows
+
+
+def speed(horizon, replications):
+    """Rounds a second at a long horizon, and on all cores of the processor beside it."""
+    rows = []
+    for world_name in (FIGURE_WORLD, "stationary"):
+        world = worlds()[world_name]
+        for name, policy in policies().items():
+            cores = rate(policy, world, horizon, 4 * ma.engine.usable_cores(), device="cpu")
+            found = rate(policy, world, horizon, replications)
+            rows.append(
+                {
+                    "policy": name,
+                    "world": world_name,
+                    "GPU, rounds/s": found,
+                    "all cores, rounds/s": cores,
+                    "ratio": found / cores,
+                }
+            )
+            print("…", rows[-1], file=sys.stderr, flush=True)
+    return rows
+
+
+def nine(horizon, replications):
+    """Three policies at three betas, one after another, as a study would."""
+    for size in (64, replications):  # the first compiles
+        began = time.perf_counter()
+        for beta in (0.8, 1.0, 1.2):
+            seconds(policies(beta), worlds(beta)[FIGURE_WORLD], horizon, size)
+    return time.perf_counter() - began
+
+
+def growth(horizon, replications):
+    """Rounds a second against the number of replications, and against the horizon."""
+    world = worlds()[FIGURE_WORLD]
+    sizes = [replications >> 6 << power for power in range(9)]  # 2^10 to 2^18, unless told otherwise
+    horizons = [horizon // 100, horizon // 10, horizon, 10 * horizon]
+    found = {"replications": [], "horizon": []}
+    for name, policy in policies().items():
+        print("… growth of", name, file=sys.stderr, flush=True)
+        found["replications"] += [
+            {"policy": name, "replications": size, "rate": rate(policy, world, horizon, size)} for size in sizes
+        ]
+        found["horizon"] += [
+            {"policy": name, "horizon": rounds, "rate": rate(policy, world, rounds, replications)}
+            for rounds in horizons
+        ]
+    return found
+
+
+def report(figures):
+    """The figures as text."""
+    compared = sum(row["numbers compared"] for row in figures["equality"])
+    different = sum(row["different"] for row in figures["equality"])
+    lines = [f"{name}: {value}" for name, value in figures["machine"].items()]
+    lines += ["", f"GPU against processor: {different} of {compared:,} numbers differ", str(Table(figures["equality"]))]
+    lines += [
+        "",
+        f"Horizon {figures['horizon']:,}, {figures['replications']:,} replications",
+        str(Table(figures["speed"])),
+    ]
+    lines += ["", f"Nine studies of {figures['nine_replications']:,} replications: {figures['nine_s']:.2f} s"]
+    for by in ("replications", "horizon"):
+        names = list(dict.fromkeys(row["policy"] for row in figures["growth"][by]))
+        values = list(dict.fromkeys(row[by] for row in figures["growth"][by]))
+        found = {(row["policy"], row[by]): row["rate"] for row in figures["growth"][by]}
+        lines += ["", str(Table([{by: v} | {name: f"{found[name, v]:.2e}" for name in names} for v in values]))]
+    return "\n".join(lines)
+
+
+def draw(figures, path):
+    """Throughput against replications and against the horizon."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    picture, panels = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
+    for panel, by in zip(panels, ("replications", "horizon"), strict=True):
+        rows = figures["growth"][by]
+        for colour, name in zip(COLOURS, dict.fromkeys(row["policy"] for row in rows), strict=False):
+            mine = [row for row in rows if row["policy"] == name]
+            panel.plot([row[by] for row in mine], [row["rate"] for row in mine], "o-", color=colour, label=name)
+        panel.set_xscale("log", base=2 if by == "replications" else 10)
+        panel.set_yscale("log")
+        panel.grid(alpha=0.3, which="both")
+        panel.set_xlabel(by)
+    panels[0].set_title(f"horizon {figures['growth_horizon']:,}")
+    panels[1].set_title(f"{figures['replications']:,} replications")
+    panels[0].set_ylabel("rounds a second")
+    panels[0].legend(frameon=False)
+    picture.suptitle(f"{figures['machine']['gpu']}, {figures['machine']['date']}")
+    picture.savefig(path, dpi=150)
+
+
+def main():
+    """Measure, or draw what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--json", type=Path, help="where the figures go")
+    parser.add_argument("--draw", type=Path, nargs=2, metavar=("JSON", "PNG"), help="draw figures measured before")
+    parser.add_argument("--horizon", type=int, default=1_000_000)
+    parser.add_argument("--replications", type=int, default=1 << 16)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    options = parser.parse_args()
+    if options.draw:
+        draw(json.loads(options.draw[0].read_text()), options.draw[1])
+        return
+    reason = why_no_gpu()
+    if reason is not None:
+        sys.exit(f"benchmarks/gpu.py: {reason}")
+    short = max(options.horizon // 10, 10)
+    figures = {
+        "machine": machine(),
+        "horizon": options.horizon,
+        "replications": options.replications,
+        "nine_replications": min(10_000, options.replications),
+        "growth_horizon": short,
+    }
+    steps = {
+        "nine_s": lambda: nine(short, figures["nine_replications"]),
+        "speed": lambda: speed(options.horizon, options.replications),
+        "growth": lambda: growth(short, options.replications),
+        "equality": lambda: equality(max(short // 5, 10), min(512, options.replications), options.seeds),
+    }
+    for name, measure in steps.items():
+        figures[name] = measure()
+        if options.json:  # what is measured is not lost
+            options.json.write_text(json.dumps(figures, indent=1))
+    print(report(figures))
+    if any(row["different"] for row in figures["equality"]):
+        sys.exit("benchmarks/gpu.py: GPU and processor differ")
+
+
+if __name__ == "__main__":
+    main()
