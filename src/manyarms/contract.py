@@ -17,7 +17,8 @@ Rules of the contract:
 - An arm keeps its slot while a policy keeps the arm, and a policy never comes back to an
   arm it has let go.
 - Kernels allocate nothing: ``spec.start(rounds)`` allocates for that many rounds, ``begin``
-  fills in the first values.
+  fills in the first values, of every array that will be read. An array that is only ever read is
+  marked read-only, and all replications share it.
 """
 
 from collections.abc import Callable
