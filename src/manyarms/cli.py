@@ -1,4 +1,4 @@
-"""The command line: ``manyarms reproduce | policies | worlds | check | bench``."""
+"""The command line: ``manyarms reproduce | studies | run | policies | worlds | check | bench``."""
 
 import argparse
 import importlib
@@ -50,6 +50,22 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--folder", type=Path, default=Path("results"), help="where the picture goes")
     again.add_argument("--json", action="store_true", help="rows for machines instead of a table")
     again.set_defaults(run=_reproduce)
+
+    studies = commands.add_parser("studies", help="the studies that come with the package")
+    studies.add_argument("--json", action="store_true", help="for machines")
+    studies.set_defaults(run=_studies)
+
+    run = commands.add_parser("run", help="run a study, or what is left of it")
+    run.add_argument("study", help="its name, or the path of its TOML file")
+    run.add_argument("--folder", type=Path, default=Path("results"), help="where results go")
+    run.add_argument("--replications", type=int, help="in place of the study's own")
+    run.add_argument("--seed", type=int, help="in place of the study's own")
+    run.add_argument("--jobs", type=int, help="threads; all cores if left out")
+    run.add_argument("--cluster", help="tcp://host:port of a Dask cluster, or local:N for N processes here")
+    run.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True, help="keep what is there")
+    run.add_argument("--dry-run", action="store_true", help="say what there is to do, and do nothing")
+    run.add_argument("--json", action="store_true", help="rows for machines instead of a table")
+    run.set_defaults(run=_run)
 
     for kind, text in (("policies", "what can be played"), ("worlds", "what can be played against")):
         listing = commands.add_parser(kind, help=text)
@@ -107,6 +123,38 @@ def _listing(kinds: Sequence[str], as_json: bool) -> int:
     ]
     found.sort(key=lambda row: kinds.index(row["kind"]))
     print(json.dumps(found, indent=1, ensure_ascii=False) if as_json else Table(found))
+    return 0
+
+
+def _studies(options: argparse.Namespace) -> int:
+    from . import lab
+
+    studies = [lab.named_study(name) for name in lab.study_names()]
+    rows = [
+        {"name": study.name, "cells": len(study.cells), "rounds": study.rounds(), "about": study.about}
+        for study in studies
+    ]
+    print(json.dumps(rows, indent=1, ensure_ascii=False) if options.json else Table(rows))
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from . import lab
+
+    study = lab.find_study(options.study)
+    given = {"replications": options.replications, "seed": options.seed}
+    study = study.replace(**{name: value for name, value in given.items() if value is not None})
+    if options.dry_run:
+        plan = lab.plan(study, options.folder, options.jobs)
+        print(json.dumps(plan, indent=1) if options.json else Table([plan]))
+        return 0
+    paths = lab.run_with_bar(study, options.folder, jobs=options.jobs, cluster=options.cluster, resume=options.resume)
+    rows = lab.summary([lab.read_result(path) for path in paths])
+    if options.json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+    else:
+        print(Table(rows))
+        print(f"\nThe results are in {paths[0].parent}")
     return 0
 
 

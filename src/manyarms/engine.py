@@ -172,6 +172,37 @@ class Processor:
         return int(finished)
 
 
+def play_range(
+    policy: Policy,
+    world: World,
+    horizon: int,
+    seed: int,
+    checkpoints: NDArray[np.int64],
+    first: int,
+    last: int,
+    stop: NDArray[np.int64] | None = None,
+) -> NDArray[np.float64]:
+    """Replications first … last - 1 of one policy, on one core: the numbers that ``simulate`` would give them.
+
+    Once ``stop[0]`` is not 0, only those that are finished are returned.
+    """
+    job = Job(world, horizon, last - first, seed, checkpoints, log=False)
+    run = Run(policy, job)
+    finished = play_replications(
+        run.spec.start(horizon),
+        world.start(run.spec.slots(horizon)),
+        job.new_log(),
+        np.uint64(seed),
+        run.label,
+        world.top,
+        first,
+        checkpoints,
+        run.out,
+        np.zeros(1, dtype=np.int64) if stop is None else stop,
+    )
+    return run.out[:finished]
+
+
 def _play_chunks(
     player: Processor | GPU, job: Job, runs: list[Run], progress: Callable[[int, int], None] | None
 ) -> bool:

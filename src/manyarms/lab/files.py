@@ -1,0 +1,184 @@
+"""Result files: Parquet, written at once or not at all, that know how they were made.
+
+A file holds some replications of one cell of a study: one row for each replication and checkpoint. Its
+metadata holds the study, the seed, the version of the package and a digest of its sources, so a result
+can be run again from the file alone.
+"""
+
+import dataclasses
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ..compiled import source_digest
+from ..results import mean_and_half_width
+from ..trace import COLUMNS
+from ..version import __version__
+from .study import Study
+
+FORMAT = 1
+KEY = b"manyarms"
+
+
+class BadFile(Exception):
+    """A file that is damaged, or not one of ours; the message names it."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CellResult:
+    """Some replications of one cell, as a file holds them.
+
+    Attributes
+    ----------
+    study
+        The study, as it was run.
+    index
+        Which of its cells.
+    first
+        The number of the first replication.
+    values
+        Shape (replications, checkpoints, columns); the columns are ``manyarms.trace.COLUMNS``.
+    version, sources
+        The package that made it.
+    """
+
+    study: Study
+    index: int
+    first: int
+    values: NDArray[np.float64]
+    version: str = __version__
+    sources: str = dataclasses.field(default_factory=source_digest)
+
+    @property
+    def cell(self) -> Any:
+        """The cell."""
+        return self.study.cells[self.index]
+
+    @property
+    def rounds(self) -> NDArray[np.int64]:
+        """The rounds of the checkpoints."""
+        return self.study.rounds_kept(self.cell)
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """One column: a row for each replication, an entry for each checkpoint."""
+        if name not in COLUMNS:
+            raise KeyError(f"no column {name!r}; there are {', '.join(COLUMNS)}")
+        return self.values[:, :, COLUMNS.index(name)]
+
+    def metadata(self) -> dict[str, Any]:
+        """What a file says of itself."""
+        return {
+            "format": FORMAT,
+            "version": self.version,
+            "sources": self.sources,
+            "study": self.study.to_json(),
+            "cell": self.index,
+            "first": self.first,
+        }
+
+
+def write_result(path: Path, result: CellResult) -> None:
+    """Write a file, atomically: whoever looks sees all of it or nothing."""
+    replications, checkpoints, _ = result.values.shape
+    numbers = np.arange(result.first, result.first + replications, dtype=np.int64)
+    table = pa.table(
+        {
+            "replication": np.repeat(numbers, checkpoints),
+            "round": np.tile(result.rounds, replications),
+        }
+        | {name: np.ascontiguousarray(result.column(name)).ravel() for name in COLUMNS}
+    )
+    said = json.dumps(result.metadata(), sort_keys=True)
+    table = table.replace_schema_metadata({KEY: said.encode()})
+    with at_once(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+
+
+class at_once:  # noqa: N801, used as a statement
+    """A temporary path beside ``path`` that takes its place at the end, on disk for good; nothing if it fails."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> Path:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".tmp")
+        os.close(handle)
+        self.temporary = Path(name)
+        return self.temporary
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        try:
+            if kind is None:
+                with open(self.temporary, "rb+") as written:
+                    os.fsync(written.fileno())
+                os.replace(self.temporary, self.path)
+                folder = os.open(self.path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
+        finally:
+            self.temporary.unlink(missing_ok=True)
+
+
+def read_result(path: Path) -> CellResult:
+    """Read a file back, or say what is wrong with it."""
+    try:
+        table = pq.read_table(path, page_checksum_verification=True)
+        said = json.loads((table.schema.metadata or {})[KEY])
+    except FileNotFoundError:
+        raise
+    except KeyError:
+        raise BadFile(f"{path} is no result of manyarms") from None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise BadFile(f"{path} is damaged: {error}") from None
+    if said.get("format") != FORMAT:
+        raise BadFile(f"{path} has format {said.get('format')!r}; this version of manyarms reads {FORMAT}")
+    try:
+        study = Study.from_json(said["study"])
+        cell = study.cells[said["cell"]]
+        checkpoints = study.rounds_kept(cell).size
+        replications = table.num_rows // checkpoints
+        columns = [table[name].to_numpy().reshape(replications, checkpoints) for name in COLUMNS]
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise BadFile(f"{path} cannot be read: {error}") from None
+    return CellResult(
+        study=study,
+        index=said["cell"],
+        first=said["first"],
+        values=np.ascontiguousarray(np.stack(columns, axis=2)),
+        version=said["version"],
+        sources=said["sources"],
+    )
+
+
+def summary(results: Iterable[CellResult]) -> list[dict[str, Any]]:
+    """One row for each cell: its mean regret at the end, and the spread over replications."""
+    rows = []
+    for result in results:
+        regret = result.column("regret")[:, -1]
+        mean, half_width = mean_and_half_width(regret)
+        rows.append(
+            {
+                "policy": result.cell.policy_name,
+                "world": result.cell.world_name,
+                "horizon": result.cell.horizon,
+                "replications": len(regret),
+                "mean": mean,
+                "half_width": half_width,
+                "sd": float(regret.std(ddof=1)) if len(regret) > 1 else math.nan,
+                "restarts": float(result.column("restarts")[:, -1].mean()),
+                "arms": float(result.column("arms")[:, -1].mean()),
+            }
+        )
+    return rows

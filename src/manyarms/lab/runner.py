@@ -1,0 +1,263 @@
+"""The runner: plays the cells of a study in chunks, keeps every chunk as it is finished, and goes on where it stopped.
+
+Chunks of replications go to any ``concurrent.futures.Executor``: threads of this process, or a Dask
+cluster. Each finished chunk is a file; when a cell has all of its chunks they become its result file.
+Where the borders between chunks lie depends on the study alone, and so do the bytes of the result.
+"""
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import source_digest
+from ..engine import play_range, usable_cores
+from .files import BadFile, CellResult, at_once, read_result, write_result
+from .study import Cell, Study
+
+CHUNK_ROUNDS = 50_000_000
+"""A chunk has about this many rounds, some seconds: what a power cut can cost."""
+
+NANOSECONDS_A_ROUND = 30.0
+"""For the estimate of ``dry_run``: between the cheapest and the dearest policies of ``manyarms bench``."""
+
+ATTEMPTS = 5
+"""How often a chunk is handed out again when the worker that had it is lost."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Chunk:
+    """Some replications of one cell."""
+
+    index: int  # of the cell
+    first: int
+    last: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """How far a run has got."""
+
+    rounds: int  # played in this run
+    rounds_left: int
+    cells_left: int
+
+
+def chunks_of(study: Study, index: int) -> list[Chunk]:
+    """How a cell is cut up."""
+    size = max(1, CHUNK_ROUNDS // study.cells[index].horizon)
+    return [Chunk(index, first, min(first + size, study.replications)) for first in range(0, study.replications, size)]
+
+
+def play_chunk(
+    cell: dict[str, Any], seed: int, checkpoints: list[int], first: int, last: int, stop: Any = None
+) -> NDArray[np.float64]:
+    """What a worker does: plain values in, an array out."""
+    played = Cell.from_json(cell)
+    rounds = np.array(checkpoints, dtype=np.int64)
+    return play_range(played.policy, played.world, played.horizon, seed, rounds, first, last, stop)
+
+
+def slug(text: str) -> str:
+    """A text as part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-") or "x"
+
+
+class Folder:
+    """Where the files of one study lie."""
+
+    def __init__(self, study: Study, root: Path) -> None:
+        self.study = study
+        self.path = root / study.name
+
+    def result(self, index: int) -> Path:
+        """The result file of a cell."""
+        cell = self.study.cells[index]
+        name = f"{index:04d}-{slug(cell.policy_name)}-{slug(cell.world_name)}-T{cell.horizon}.parquet"
+        return self.path / "cells" / name
+
+    def part(self, chunk: Chunk) -> Path:
+        """The file of a chunk, until its cell is complete."""
+        return self.path / "parts" / f"{chunk.index:04d}-{chunk.first}-{chunk.last}.parquet"
+
+    def kept(self, path: Path, index: int, first: int, last: int) -> CellResult | None:
+        """What a file holds, if it is what this study and these sources would make; else a warning that names it."""
+        try:
+            found = read_result(path)
+        except FileNotFoundError:
+            return None
+        except BadFile as error:
+            warnings.warn(f"{error}; it is made again", stacklevel=2)
+            return None
+        reason = ""
+        if found.sources != source_digest():
+            reason = f"other sources (manyarms {found.version})"
+        elif found.study.digest() != self.study.digest():
+            reason = "another study"
+        elif (found.index, found.first, found.first + len(found.values)) != (index, first, last):
+            reason = "other replications"
+        if reason:
+            warnings.warn(f"{path} is of {reason}; it is made again", stacklevel=2)
+            return None
+        return found
+
+
+def run(
+    study: Study,
+    folder: str | Path = "results",
+    *,
+    jobs: int | None = None,
+    executor: concurrent.futures.Executor | None = None,
+    resume: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+) -> list[Path]:
+    """Run a study, or what is left of it; return its result files, in the order of its cells.
+
+    Parameters
+    ----------
+    study
+        What is to be found out.
+    folder
+        Where results go, in a folder named like the study.
+    jobs
+        How many threads of this machine; all cores if left out.
+    executor
+        Who plays instead: anything with ``submit``, such as a Dask client's ``get_executor()``.
+    resume
+        Whether to keep what an earlier run has left. False: start from nothing.
+    progress
+        Called whenever a chunk is finished.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import manyarms as ma
+    >>> from manyarms.lab import Study, read_result, run
+    >>> worlds = {"still": ma.World(ma.PowerLaw(beta=1.0))}
+    >>> study = Study.of("small", {"uniform": ma.UniformPlay()}, worlds, horizons=[500], replications=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path] = run(study, folder)
+    ...     read_result(path).column("regret").shape
+    (4, 64)
+    """
+    home = Folder(study, Path(folder))
+    if not resume:
+        for path in [*home.path.glob("cells/*.parquet"), *home.path.glob("parts/*.parquet")]:
+            path.unlink()
+    with at_once(home.path / "study.json") as path:
+        path.write_text(json.dumps(study.to_json(), indent=1) + "\n", encoding="utf-8")
+    missing, unmade = what_is_missing(study, home)
+    left = sum((chunk.last - chunk.first) * study.cells[chunk.index].horizon for chunk in missing)
+    played = 0
+    waiting: dict[int, int] = {}  # cell -> chunks without a file
+    for chunk in missing:
+        waiting[chunk.index] = waiting.get(chunk.index, 0) + 1
+    for index in unmade - set(waiting):  # all of its chunks are there
+        complete(home, index)
+    with player(executor, jobs) as play:
+        for chunk, values in play(study, missing):
+            write_result(home.part(chunk), CellResult(study, chunk.index, chunk.first, values))
+            waiting[chunk.index] -= 1
+            if waiting[chunk.index] == 0:
+                del waiting[chunk.index]
+                complete(home, chunk.index)
+            rounds = len(values) * study.cells[chunk.index].horizon
+            played, left = played + rounds, left - rounds
+            if progress is not None:
+                progress(Progress(played, left, len(waiting)))
+    for leftover in home.path.glob("parts/*"):  # of a run that was stopped between two steps, or of another study
+        leftover.unlink()
+    return [home.result(index) for index in range(len(study.cells))]
+
+
+def plan(study: Study, folder: str | Path = "results", jobs: int | None = None) -> dict[str, Any]:
+    """What there is to do, and a guess how long it takes."""
+    missing, unmade = what_is_missing(study, Folder(study, Path(folder)))
+    left = sum((chunk.last - chunk.first) * study.cells[chunk.index].horizon for chunk in missing)
+    return {
+        "study": study.name,
+        "cells": len(study.cells),
+        "cells left": len(unmade),
+        "rounds": study.rounds(),
+        "rounds left": left,
+        "seconds, roughly": left * NANOSECONDS_A_ROUND * 1e-9 / (jobs or usable_cores()),
+    }
+
+
+def what_is_missing(study: Study, home: Folder) -> tuple[list[Chunk], set[int]]:
+    """The chunks that no file holds, and the cells without a result file."""
+    chunks: list[Chunk] = []
+    cells = set()
+    for index in range(len(study.cells)):
+        if home.kept(home.result(index), index, 0, study.replications) is None:
+            cells.add(index)
+            chunks += [
+                chunk
+                for chunk in chunks_of(study, index)
+                if home.kept(home.part(chunk), index, chunk.first, chunk.last) is None
+            ]
+    return chunks, cells
+
+
+def complete(home: Folder, index: int) -> None:
+    """Make the result file of a cell from its chunks, which are then no longer needed."""
+    parts = [home.part(chunk) for chunk in chunks_of(home.study, index)]
+    values = np.concatenate([read_result(part).values for part in parts])
+    write_result(home.result(index), CellResult(home.study, index, 0, values))
+    for part in parts:
+        part.unlink()
+
+
+Finished = Iterator[tuple[Chunk, NDArray[np.float64]]]
+
+
+@contextlib.contextmanager
+def player(
+    executor: concurrent.futures.Executor | None, jobs: int | None
+) -> Iterator[Callable[[Study, list[Chunk]], Finished]]:
+    """Somebody who plays chunks and hands out what is finished; stops on the way out."""
+    if executor is not None:
+        yield lambda study, chunks: play_on(executor, study, chunks, {})
+        return
+    stop = np.zeros(1, dtype=np.int64)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs or usable_cores()) as threads:
+        try:
+            yield lambda study, chunks: play_on(threads, study, chunks, {"stop": stop})
+        finally:  # after an error or Ctrl-C, chunks under way are left
+            stop[0] = 1
+            threads.shutdown(wait=True, cancel_futures=True)
+
+
+def play_on(
+    executor: concurrent.futures.Executor, study: Study, chunks: list[Chunk], extra: dict[str, Any]
+) -> Finished:
+    """Hand out chunks, and the values of each as it is finished. A chunk whose worker was lost is handed out again."""
+
+    def submit(chunk: Chunk) -> concurrent.futures.Future[Any]:
+        cell = study.cells[chunk.index]
+        rounds = study.rounds_kept(cell).tolist()
+        return executor.submit(play_chunk, cell.to_json(), study.seed, rounds, chunk.first, chunk.last, **extra)
+
+    attempts = dict.fromkeys(chunks, 1)
+    futures = {submit(chunk): chunk for chunk in chunks}
+    while futures:
+        done, _ = concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_COMPLETED)
+        for future in done:
+            chunk = futures.pop(future)
+            try:
+                values = future.result()
+            except (OSError, RuntimeError, concurrent.futures.CancelledError):
+                if attempts[chunk] >= ATTEMPTS:
+                    raise
+                attempts[chunk] += 1
+                futures[submit(chunk)] = chunk
+                continue
+            yield chunk, values

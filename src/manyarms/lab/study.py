@@ -1,0 +1,361 @@
+"""Study: a question as a small file, policies × worlds × horizons × replications × seed.
+
+A study is TOML or the same as Python objects. What stands under ``[for_each]`` is filled in wherever a
+text says ``{name}``: so one table describes a world for every beta, and the policies that are told it.
+A study's *cells* are what is run: one policy in one world over one horizon, all replications.
+"""
+
+import dataclasses
+import hashlib
+import importlib.resources
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine import LONGEST_RUN, checkpoint_rounds
+from ..policies.base import Policy, checked_slots
+from ..specs import Spec, checked_seed, count, spec_from_json
+from ..world import World
+
+SUFFIX = ".toml"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_FILLED = re.compile(r"\{(\w+)\}")
+
+FIELDS = ("name", "about", "seed", "replications", "horizons", "checkpoints", "for_each", "worlds", "policies")
+"""What a study's file may say."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One policy in one world over one horizon."""
+
+    world_name: str
+    world: World
+    policy_name: str
+    policy: Policy
+    horizon: int
+
+    @property
+    def label(self) -> str:
+        """What to call it."""
+        return f"{self.policy_name}, {self.world_name}, horizon {self.horizon:,}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The cell as plain JSON values."""
+        return {
+            "world_name": self.world_name,
+            "world": self.world.to_json(),
+            "policy_name": self.policy_name,
+            "policy": self.policy.to_json(),
+            "horizon": self.horizon,
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The cell that ``to_json`` described."""
+        return cls(
+            world_name=values["world_name"],
+            world=spec_from_json(values["world"]),
+            policy_name=values["policy_name"],
+            policy=spec_from_json(values["policy"]),
+            horizon=values["horizon"],
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """What is to be found out.
+
+    Parameters
+    ----------
+    name
+        Letters, digits, dots, dashes and underscores: files and folders are called so.
+    cells
+        What is run. ``Study.of`` makes them from policies, worlds and horizons.
+    replications
+        How many of each cell.
+    seed
+        Of all of them: cells of one study share their random numbers, and are paired.
+    checkpoints
+        At how many rounds numbers are kept, or at which.
+    about
+        One sentence: the question.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> study = Study.of(
+    ...     "small",
+    ...     policies={"elimination": ma.Elimination(beta=1.0), "anything": ma.UniformPlay()},
+    ...     worlds={"still": ma.World(ma.PowerLaw(beta=1.0))},
+    ...     horizons=[1000, 2000],
+    ...     replications=10,
+    ... )
+    >>> [cell.label for cell in study.cells][0]
+    'elimination, still, horizon 1,000'
+    """
+
+    name: str
+    cells: tuple[Cell, ...]
+    replications: int
+    seed: int = 0
+    checkpoints: int | tuple[int, ...] = 64
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(str(self.name)):
+            raise ValueError(f"Study: name must be letters, digits, '.', '-' and '_', not {self.name!r}")
+        if not self.cells:
+            raise ValueError(f"study {self.name}: it has no cells; give it policies, worlds and horizons")
+        object.__setattr__(self, "cells", tuple(self.cells))
+        object.__setattr__(self, "replications", count(self._owner, "replications", self.replications))
+        object.__setattr__(self, "seed", checked_seed(self.seed))
+        if not isinstance(self.checkpoints, int):
+            object.__setattr__(self, "checkpoints", tuple(self.checkpoints))
+        seen: set[tuple[str, str, int]] = set()
+        for cell in self.cells:
+            if cell.horizon > LONGEST_RUN:
+                raise ValueError(
+                    f"{self._owner}: horizons must be at most {LONGEST_RUN} (2^31 - 1), not {cell.horizon}"
+                )
+            checked_slots(cell.policy.with_horizon(cell.horizon), cell.horizon)
+            self.rounds_kept(cell)
+            key = (cell.world_name, cell.policy_name, cell.horizon)
+            if key in seen:
+                raise ValueError(f"{self._owner}: the cell {cell.label!r} is there twice; give worlds other names")
+            seen.add(key)
+
+    @property
+    def _owner(self) -> str:
+        return f"study {self.name}"
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        policies: Mapping[str, Policy],
+        worlds: Mapping[str, World],
+        horizons: Sequence[int],
+        replications: int,
+        seed: int = 0,
+        checkpoints: int | Sequence[int] = 64,
+        about: str = "",
+    ) -> Self:
+        """Every policy in every world over every horizon."""
+        kept = checkpoints if isinstance(checkpoints, int) else tuple(checkpoints)
+        return cls(name, tuple(crossed(name, policies, worlds, horizons)), replications, seed, kept, about)
+
+    def rounds_kept(self, cell: Cell) -> NDArray[np.int64]:
+        """The rounds at which a cell's numbers are kept."""
+        kept = self.checkpoints
+        if not isinstance(kept, int):
+            kept = tuple(round for round in kept if round <= cell.horizon)
+        return checkpoint_rounds(kept, cell.horizon)
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def rounds(self) -> int:
+        """How many rounds there are to play, in all."""
+        return self.replications * sum(cell.horizon for cell in self.cells)
+
+    def to_json(self) -> dict[str, Any]:
+        """The study as plain JSON values, every cell written out."""
+        return {
+            "name": self.name,
+            "about": self.about,
+            "seed": self.seed,
+            "replications": self.replications,
+            "checkpoints": self.checkpoints if isinstance(self.checkpoints, int) else list(self.checkpoints),
+            "cells": [cell.to_json() for cell in self.cells],
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The study that ``to_json`` described.
+
+        Examples
+        --------
+        >>> study = named_study("rising-is-benign")
+        >>> Study.from_json(study.to_json()) == study
+        True
+        """
+        kept = values["checkpoints"]
+        return cls(
+            name=values["name"],
+            cells=tuple(Cell.from_json(cell) for cell in values["cells"]),
+            replications=values["replications"],
+            seed=values["seed"],
+            checkpoints=kept if isinstance(kept, int) else tuple(kept),
+            about=values["about"],
+        )
+
+    def digest(self) -> str:
+        """Sixteen hex digits that identify the study."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def crossed(
+    name: str, policies: Mapping[str, Policy], worlds: Mapping[str, World], horizons: Sequence[int]
+) -> list[Cell]:
+    """Every policy in every world over every horizon; worlds first, then horizons."""
+    for what, given, kind in (("policies", policies, Policy), ("worlds", worlds, World)):
+        if not given:
+            raise ValueError(f"study {name}: {what} must be a table of named {what}, not {given!r}")
+        for key, spec in given.items():
+            if not isinstance(spec, kind):
+                raise ValueError(f"study {name}: {what}.{key} must be a {kind.__name__}, not {spec!r}")
+    if isinstance(horizons, (str, int)) or not horizons:
+        raise ValueError(f"study {name}: horizons must be a list of whole numbers, not {horizons!r}")
+    lengths = [count(f"study {name}", "each of the horizons", horizon) for horizon in horizons]
+    return [
+        Cell(world_name, world, policy_name, policy, horizon)
+        for world_name, world in worlds.items()
+        for horizon in lengths
+        for policy_name, policy in policies.items()
+    ]
+
+
+def read_study(path: str | Path) -> Study:
+    """The study in a TOML file; its errors name the file, the field and the remedy."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no study {str(path)!r}; named ones: {', '.join(study_names())}") from None
+    return parse_study(text, str(path))
+
+
+def parse_study(text: str, where: str = "study") -> Study:
+    """The study that a TOML text describes.
+
+    Examples
+    --------
+    >>> study = parse_study('''
+    ... name = "two-betas"
+    ... replications = 10
+    ... horizons = [1000]
+    ... [for_each]
+    ... beta = [0.5, 1.0]
+    ... [worlds."beta {beta}"]
+    ... reservoir = {type = "PowerLaw", beta = "{beta}"}
+    ... [policies.elimination]
+    ... type = "Elimination"
+    ... beta = "{beta}"
+    ... ''')
+    >>> [cell.world_name for cell in study.cells]
+    ['beta 0.5', 'beta 1.0']
+    """
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{where}: not a TOML file: {error}") from None
+    unknown = sorted(set(values) - set(FIELDS))
+    if unknown:
+        raise ValueError(f"{where}: there is no field {unknown[0]!r}; the fields are {', '.join(FIELDS)}")
+    for field in ("name", "replications", "horizons", "worlds", "policies"):
+        if field not in values:
+            raise ValueError(f"{where}: the field {field!r} is missing")
+    cells = []
+    for filling in fillings(where, values.get("for_each", {})):
+        worlds = _specs(where, "worlds", values["worlds"], filling, "World")
+        policies = _specs(where, "policies", values["policies"], filling, None)
+        try:
+            cells += crossed(str(values["name"]), policies, worlds, values["horizons"])
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
+    try:
+        kept = values.get("checkpoints", 64)
+        return Study(
+            name=values["name"],
+            cells=tuple(cells),
+            replications=values["replications"],
+            seed=values.get("seed", 0),
+            checkpoints=tuple(kept) if isinstance(kept, list) else count(where, "checkpoints", kept),
+            about=values.get("about", ""),
+        )
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def fillings(where: str, for_each: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every combination of the values under ``for_each``."""
+    if not isinstance(for_each, Mapping):
+        raise ValueError(f"{where}: for_each must be a table of lists, not {for_each!r}")
+    for name, values in for_each.items():
+        if not isinstance(values, list) or not values:
+            raise ValueError(f"{where}: for_each.{name} must be a list with something in it, not {values!r}")
+    return [dict(zip(for_each, values, strict=True)) for values in itertools.product(*for_each.values())]
+
+
+def _specs(where: str, field: str, tables: Any, filling: Mapping[str, Any], kind: str | None) -> dict[str, Any]:
+    """The specs of one table of a study, filled in."""
+    if not isinstance(tables, Mapping):
+        raise ValueError(f"{where}: {field} must be a table of named {field}, not {tables!r}")
+    found: dict[str, Spec] = {}
+    for name, table in tables.items():
+        place = f"{where}: {field}.{name}"
+        if not isinstance(table, Mapping):
+            raise ValueError(f"{place} must be a table, not {table!r}")
+        values = filled(place, table, filling)
+        try:
+            found[filled_name(place, name, filling)] = spec_from_json(({"type": kind} if kind else {}) | values)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{place}: {error}") from None
+    return found
+
+
+def filled(place: str, value: Any, filling: Mapping[str, Any]) -> Any:
+    """A value of a study with ``"{name}"`` replaced by what it stands for, and ``"… {name} …"`` by text."""
+    if isinstance(value, Mapping):
+        return {key: filled(f"{place}.{key}", part, filling) for key, part in value.items()}
+    if isinstance(value, list):
+        return [filled(place, part, filling) for part in value]
+    if isinstance(value, str):
+        whole = _FILLED.fullmatch(value)
+        if whole and whole[1] in filling:
+            return filling[whole[1]]
+        return filled_name(place, value, filling)
+    return value
+
+
+def filled_name(place: str, text: str, filling: Mapping[str, Any]) -> str:
+    """A text with every ``{name}`` in it replaced."""
+    for name in _FILLED.findall(text):
+        if name not in filling:
+            raise ValueError(f"{place}: {{{name}}} in {text!r} stands for nothing; put it under [for_each]")
+    return _FILLED.sub(lambda found: str(filling[found[1]]), text)
+
+
+def _folder() -> Any:
+    return importlib.resources.files(__package__.partition(".")[0]) / "studies"
+
+
+def study_names() -> list[str]:
+    """The studies that come with the package."""
+    return sorted(entry.name.removesuffix(SUFFIX) for entry in _folder().iterdir() if entry.name.endswith(SUFFIX))
+
+
+def named_study(name: str) -> Study:
+    """A study that comes with the package."""
+    if name not in study_names():
+        raise LookupError(f"no study is called {name!r}; there are {', '.join(study_names())}")
+    return parse_study((_folder() / f"{name}{SUFFIX}").read_text(encoding="utf-8"), f"study {name}")
+
+
+def find_study(name_or_path: str) -> Study:
+    """A study by its name, or by the path of its file."""
+    if name_or_path in study_names():
+        return named_study(name_or_path)
+    if name_or_path.endswith(SUFFIX) or Path(name_or_path).is_file():
+        return read_study(name_or_path)
+    return named_study(name_or_path)
