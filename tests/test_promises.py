@@ -55,7 +55,9 @@ def test_every_exported_spec_type_is_an_example():
 
 
 def test_every_spec_type_of_the_package_is_exported():
-    ours = {name for name, spec_type in SPEC_TYPES.items() if spec_type.__module__.partition(".")[0] == "manyarms"}
+    # What the lab keeps apart, to run a figure as it was published, is not for everyone.
+    modules = {name: spec_type.__module__.split(".") for name, spec_type in SPEC_TYPES.items()}
+    ours = {name for name, module in modules.items() if module[0] == "manyarms" and module[1] != "lab"}
     assert ours <= set(ma.__all__)
 
 

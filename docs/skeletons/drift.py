@@ -4,9 +4,9 @@ Copy this file to write a drift; reservoirs and noises are shorter still.
 """
 
 import dataclasses
-import math
 from typing import Any, NamedTuple
 
+from manyarms.arithmetic import cosine_of_turn, floor
 from manyarms.contract import Play
 from manyarms.drifts import Drift, register_drift
 from manyarms.specs import positive
@@ -45,7 +45,8 @@ class Seasons(Drift):
 
 def moved(drift: SeasonsState, play: Play, reservoir: Any) -> tuple[SeasonsState, float]:
     """The drift (which may remember things) and the mean from now on. The world clips it to [0, 1]."""
-    return drift, play.mean + drift.size * math.cos(2.0 * math.pi * play.round / drift.period)
+    turns = play.round / drift.period
+    return drift, play.mean + drift.size * cosine_of_turn(turns - floor(turns))
 
 
 register_drift(SeasonsState, moved)

@@ -5,7 +5,7 @@ from .bases import UCB, AsymptoticUCB, Base, Greedy, SuccessiveElimination
 from .drifts import Adversary, Crash, Drift, JumpAt, Phases, RandomWalk, Rising, Rotting, Still
 from .engine import simulate
 from .noises import Bernoulli, BetaNoise, Exact, GapUniform, Noise
-from .policies import SSUCB, Blackbox, Elimination, Oracle, Policy, Subsample, UniformPlay
+from .policies import AUCBTASW, SSUCB, Blackbox, Elimination, Oracle, Policy, Subsample, UniformPlay
 from .reservoirs import BetaDistributed, Empirical, Mixture, PowerLaw, Reservoir, Uniform
 from .results import Result
 from .snapshots import SnapshotError
@@ -42,6 +42,7 @@ __all__ = [
     "Blackbox",
     "Subsample",
     "SSUCB",
+    "AUCBTASW",
     "UniformPlay",
     "Oracle",
     "Base",

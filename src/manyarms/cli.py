@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--seed", type=int, help="in place of the study's own")
     run.add_argument("--jobs", type=int, help="threads; all cores if left out")
     run.add_argument("--cluster", help="tcp://host:port of a Dask cluster, or local:N for N processes here")
+    run.add_argument("--device", choices=DEVICES, default="cpu", help="where to play; the numbers are the same")
     run.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True, help="keep what is there")
     run.add_argument("--dry-run", action="store_true", help="say what there is to do, and do nothing")
     run.add_argument("--json", action="store_true", help="rows for machines instead of a table")
@@ -148,7 +149,9 @@ def _run(options: argparse.Namespace) -> int:
         plan = lab.plan(study, options.folder, options.jobs)
         print(json.dumps(plan, indent=1) if options.json else Table([plan]))
         return 0
-    paths = lab.run_with_bar(study, options.folder, jobs=options.jobs, cluster=options.cluster, resume=options.resume)
+    paths = lab.run_with_bar(
+        study, options.folder, jobs=options.jobs, cluster=options.cluster, device=options.device, resume=options.resume
+    )
     rows = lab.summary([lab.read_result(path) for path in paths])
     if options.json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))

@@ -161,7 +161,7 @@ class Processor:
             np.uint64(job.seed),
             run.label,
             job.world.top,
-            first,
+            job.first + first,
             job.checkpoints,
             run.out[first:last],
             self.stop,
@@ -181,26 +181,21 @@ def play_range(
     first: int,
     last: int,
     stop: NDArray[np.int64] | None = None,
+    device: str = "cpu",
 ) -> NDArray[np.float64]:
-    """Replications first … last - 1 of one policy, on one core: the numbers that ``simulate`` would give them.
+    """Replications first … last - 1 of one policy, on one core or a GPU: the numbers that ``simulate`` would give them.
 
     Once ``stop[0]`` is not 0, only those that are finished are returned.
     """
-    job = Job(world, horizon, last - first, seed, checkpoints, log=False)
+    job = Job(world, horizon, last - first, seed, checkpoints, log=False, first=first)
     run = Run(policy, job)
-    finished = play_replications(
-        run.spec.start(horizon),
-        world.start(run.spec.slots(horizon)),
-        job.new_log(),
-        np.uint64(seed),
-        run.label,
-        world.top,
-        first,
-        checkpoints,
-        run.out,
-        np.zeros(1, dtype=np.int64) if stop is None else stop,
-    )
-    return run.out[:finished]
+    if device == "gpu":
+        _play_chunks(GPU(job, [run]), job, [run], None)
+    else:
+        processor = Processor(job, threads=1)
+        processor.stop = processor.stop if stop is None else stop
+        processor.play(run, 0, job.replications)
+    return run.out[run.finished]
 
 
 def _play_chunks(

@@ -130,7 +130,7 @@ class GPU:
             np.uint64(job.seed),
             run.label,
             job.world.top,
-            first,
+            job.first + first,
             cuda.cuda.to_device(job.checkpoints),
             out,
             finished,

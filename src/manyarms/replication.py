@@ -102,6 +102,7 @@ class Job:
     seed: int
     checkpoints: NDArray[np.int64]
     log: bool  # whether every round is kept
+    first: int = 0  # the number of the first replication
 
     def new_log(self) -> Log | NoLog:
         """Room for one replication's log, if one is kept."""

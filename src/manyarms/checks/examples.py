@@ -3,7 +3,7 @@
 from ..bases import UCB, AsymptoticUCB, Greedy, SuccessiveElimination
 from ..drifts import Adversary, Crash, JumpAt, Phases, RandomWalk, Rising, Rotting, Still
 from ..noises import Bernoulli, BetaNoise, Exact, GapUniform
-from ..policies import SSUCB, Blackbox, Elimination, Oracle, Subsample, UniformPlay
+from ..policies import AUCBTASW, SSUCB, Blackbox, Elimination, Oracle, Subsample, UniformPlay
 from ..policies.base import DOUBLING
 from ..reservoirs import BetaDistributed, Empirical, Mixture, PowerLaw, Uniform
 from ..specs import Spec
@@ -30,6 +30,9 @@ def examples() -> list[Spec]:
         Subsample(base=Greedy(), beta=2.0, arms=20, horizon=DOUBLING),
         SSUCB(beta=1.0),
         SSUCB(beta=0.5, preset="published"),
+        # Bonuses so small that bad arms are dropped within a few plays.
+        AUCBTASW(width=0.1),
+        AUCBTASW(preset="published", width=0.3, scale=0.1, horizon=DOUBLING),
         UniformPlay(),
         Oracle(keep=16),
     ]

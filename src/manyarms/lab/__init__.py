@@ -2,6 +2,7 @@
 
 from .bar import run_with_bar
 from .cluster import cluster_executor
+from .figure_1 import figure_1
 from .files import BadFile, CellResult, read_result, summary
 from .runner import Progress, plan, run
 from .study import Cell, Study, find_study, named_study, parse_study, read_study, study_names
@@ -13,6 +14,7 @@ __all__ = [
     "Progress",
     "Study",
     "cluster_executor",
+    "figure_1",
     "find_study",
     "named_study",
     "parse_study",

@@ -11,13 +11,19 @@ from .study import Study
 
 
 def run_with_bar(
-    study: Study, folder: str | Path = "results", *, jobs: int | None, cluster: str | None, resume: bool
+    study: Study,
+    folder: str | Path = "results",
+    *,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    device: str = "cpu",
+    resume: bool = True,
 ) -> list[Path]:
     """Run a study on this machine or on a cluster, and show how far it has got."""
     with contextlib.ExitStack() as stack:
         executor = stack.enter_context(cluster_executor(cluster)) if cluster else None
         progress = stack.enter_context(progress_bar(study.name)) if sys.stderr.isatty() else None
-        return run(study, folder, jobs=jobs, executor=executor, resume=resume, progress=progress)
+        return run(study, folder, jobs=jobs, executor=executor, device=device, resume=resume, progress=progress)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ can be run again from the file alone.
 """
 
 import dataclasses
+import hashlib
 import json
 import math
 import os
@@ -83,7 +84,13 @@ class CellResult:
             "study": self.study.to_json(),
             "cell": self.index,
             "first": self.first,
+            "digest": values_digest(self.values),
         }
+
+
+def values_digest(values: NDArray[np.float64]) -> str:
+    """Thirty-two hex digits that change with any bit of the values."""
+    return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()[:32]
 
 
 def write_result(path: Path, result: CellResult) -> None:
@@ -150,13 +157,16 @@ def read_result(path: Path) -> CellResult:
         checkpoints = study.rounds_kept(cell).size
         replications = table.num_rows // checkpoints
         columns = [table[name].to_numpy().reshape(replications, checkpoints) for name in COLUMNS]
+        values = np.ascontiguousarray(np.stack(columns, axis=2))
+        if values_digest(values) != said["digest"]:
+            raise BadFile(f"{path} is damaged: its numbers are not those that were written")
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise BadFile(f"{path} cannot be read: {error}") from None
     return CellResult(
         study=study,
         index=said["cell"],
         first=said["first"],
-        values=np.ascontiguousarray(np.stack(columns, axis=2)),
+        values=values,
         version=said["version"],
         sources=said["sources"],
     )

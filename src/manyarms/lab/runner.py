@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from ..compiled import source_digest
 from ..engine import play_range, usable_cores
+from ..gpu import chosen_device
 from .files import BadFile, CellResult, at_once, read_result, write_result
 from .study import Cell, Study
 
-CHUNK_ROUNDS = 50_000_000
+CHUNK_ROUNDS = {"cpu": 50_000_000, "gpu": 20_000_000_000}
 """A chunk has about this many rounds, some seconds: what a power cut can cost."""
 
 NANOSECONDS_A_ROUND = 30.0
@@ -51,19 +52,25 @@ class Progress:
     cells_left: int
 
 
-def chunks_of(study: Study, index: int) -> list[Chunk]:
+def chunks_of(study: Study, index: int, device: str = "cpu") -> list[Chunk]:
     """How a cell is cut up."""
-    size = max(1, CHUNK_ROUNDS // study.cells[index].horizon)
+    size = max(1, CHUNK_ROUNDS[device] // study.cells[index].horizon)
     return [Chunk(index, first, min(first + size, study.replications)) for first in range(0, study.replications, size)]
 
 
 def play_chunk(
-    cell: dict[str, Any], seed: int, checkpoints: list[int], first: int, last: int, stop: Any = None
+    cell: dict[str, Any],
+    seed: int,
+    checkpoints: list[int],
+    first: int,
+    last: int,
+    stop: Any = None,
+    device: str = "cpu",
 ) -> NDArray[np.float64]:
     """What a worker does: plain values in, an array out."""
     played = Cell.from_json(cell)
     rounds = np.array(checkpoints, dtype=np.int64)
-    return play_range(played.policy, played.world, played.horizon, seed, rounds, first, last, stop)
+    return play_range(played.policy, played.world, played.horizon, seed, rounds, first, last, stop, device)
 
 
 def slug(text: str) -> str:
@@ -74,8 +81,9 @@ def slug(text: str) -> str:
 class Folder:
     """Where the files of one study lie."""
 
-    def __init__(self, study: Study, root: Path) -> None:
+    def __init__(self, study: Study, root: Path, device: str = "cpu") -> None:
         self.study = study
+        self.device = device  # chunks for a GPU are larger
         self.path = root / study.name
 
     def result(self, index: int) -> Path:
@@ -116,6 +124,7 @@ def run(
     *,
     jobs: int | None = None,
     executor: concurrent.futures.Executor | None = None,
+    device: str = "cpu",
     resume: bool = True,
     progress: Callable[[Progress], None] | None = None,
 ) -> list[Path]:
@@ -131,6 +140,8 @@ def run(
         How many threads of this machine; all cores if left out.
     executor
         Who plays instead: anything with ``submit``, such as a Dask client's ``get_executor()``.
+    device
+        ``"cpu"``, ``"gpu"`` or ``"auto"``, as for `simulate`; the bytes are the same.
     resume
         Whether to keep what an earlier run has left. False: start from nothing.
     progress
@@ -148,7 +159,8 @@ def run(
     ...     read_result(path).column("regret").shape
     (4, 64)
     """
-    home = Folder(study, Path(folder))
+    device = chosen_device(device)
+    home = Folder(study, Path(folder), device)
     if not resume:
         for path in [*home.path.glob("cells/*.parquet"), *home.path.glob("parts/*.parquet")]:
             path.unlink()
@@ -162,7 +174,7 @@ def run(
         waiting[chunk.index] = waiting.get(chunk.index, 0) + 1
     for index in unmade - set(waiting):  # all of its chunks are there
         complete(home, index)
-    with player(executor, jobs) as play:
+    with player(executor, jobs, device) as play:
         for chunk, values in play(study, missing):
             write_result(home.part(chunk), CellResult(study, chunk.index, chunk.first, values))
             waiting[chunk.index] -= 1
@@ -201,7 +213,7 @@ def what_is_missing(study: Study, home: Folder) -> tuple[list[Chunk], set[int]]:
             cells.add(index)
             chunks += [
                 chunk
-                for chunk in chunks_of(study, index)
+                for chunk in chunks_of(study, index, home.device)
                 if home.kept(home.part(chunk), index, chunk.first, chunk.last) is None
             ]
     return chunks, cells
@@ -209,7 +221,7 @@ def what_is_missing(study: Study, home: Folder) -> tuple[list[Chunk], set[int]]:
 
 def complete(home: Folder, index: int) -> None:
     """Make the result file of a cell from its chunks, which are then no longer needed."""
-    parts = [home.part(chunk) for chunk in chunks_of(home.study, index)]
+    parts = [home.part(chunk) for chunk in chunks_of(home.study, index, home.device)]
     values = np.concatenate([read_result(part).values for part in parts])
     write_result(home.result(index), CellResult(home.study, index, 0, values))
     for part in parts:
@@ -221,16 +233,16 @@ Finished = Iterator[tuple[Chunk, NDArray[np.float64]]]
 
 @contextlib.contextmanager
 def player(
-    executor: concurrent.futures.Executor | None, jobs: int | None
+    executor: concurrent.futures.Executor | None, jobs: int | None, device: str
 ) -> Iterator[Callable[[Study, list[Chunk]], Finished]]:
     """Somebody who plays chunks and hands out what is finished; stops on the way out."""
     if executor is not None:
-        yield lambda study, chunks: play_on(executor, study, chunks, {})
+        yield lambda study, chunks: play_on(executor, study, chunks, {"device": device})
         return
     stop = np.zeros(1, dtype=np.int64)
-    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs or usable_cores()) as threads:
+    with concurrent.futures.ThreadPoolExecutor(max_workers=1 if device == "gpu" else jobs or usable_cores()) as threads:
         try:
-            yield lambda study, chunks: play_on(threads, study, chunks, {"stop": stop})
+            yield lambda study, chunks: play_on(threads, study, chunks, {"stop": stop, "device": device})
         finally:  # after an error or Ctrl-C, chunks under way are left
             stop[0] = 1
             threads.shutdown(wait=True, cancel_futures=True)

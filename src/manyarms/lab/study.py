@@ -12,7 +12,7 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -340,14 +340,24 @@ def _folder() -> Any:
     return importlib.resources.files(__package__.partition(".")[0]) / "studies"
 
 
+MADE: dict[str, Callable[[], Study]] = {}
+"""Studies that come with the package and are made by a function, where a table would not do."""
+
+
 def study_names() -> list[str]:
     """The studies that come with the package."""
+    return sorted([*MADE, *_file_names()])
+
+
+def _file_names() -> list[str]:
     return sorted(entry.name.removesuffix(SUFFIX) for entry in _folder().iterdir() if entry.name.endswith(SUFFIX))
 
 
 def named_study(name: str) -> Study:
     """A study that comes with the package."""
-    if name not in study_names():
+    if name in MADE:
+        return MADE[name]()
+    if name not in _file_names():
         raise LookupError(f"no study is called {name!r}; there are {', '.join(study_names())}")
     return parse_study((_folder() / f"{name}{SUFFIX}").read_text(encoding="utf-8"), f"study {name}")
 

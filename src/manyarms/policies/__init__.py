@@ -1,5 +1,6 @@
 """Policies: which arm next? One file for each algorithm."""
 
+from .aucbt_asw import AUCBTASW
 from .base import Policy
 from .blackbox import Blackbox
 from .elimination import Elimination
@@ -7,4 +8,4 @@ from .oracle import Oracle
 from .subsample import SSUCB, Subsample
 from .uniform_play import UniformPlay
 
-__all__ = ["SSUCB", "Blackbox", "Elimination", "Oracle", "Policy", "Subsample", "UniformPlay"]
+__all__ = ["AUCBTASW", "SSUCB", "Blackbox", "Elimination", "Oracle", "Policy", "Subsample", "UniformPlay"]

@@ -1,0 +1,167 @@
+"""The paper's figure, as its text describes it and as it was published.
+
+Suk & Kim, Section 7: means 1 - U^(1/beta), the played arm loses 1/t at round t, losses uniform between 0 and
+twice the gap, horizons 20,000 to 100,000, each run on its own.
+
+*As described*, every policy meets the same arms and the same noise. *As published*, the four differences of
+`manyarms.lab.published` are switched on, each of which can be left out.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..bases import UCB
+from ..drifts import Rotting
+from ..noises import GapUniform
+from ..policies import AUCBTASW, SSUCB, Blackbox, Elimination, Policy
+from ..reservoirs import PowerLaw
+from ..specs import positive
+from ..world import World
+from .published import Capped, RottingByBlocks, RottingByPlays, SameArms
+from .study import MADE, Cell, Study
+
+BETAS = (0.8, 1.0, 1.2)
+HORIZONS = (20_000, 40_000, 60_000, 80_000, 100_000)
+REPLICATIONS = 100
+SEED = 1
+MODES = ("described", "published")
+
+DIFFERENCES = {
+    "block cap": "An episode of Elimination or Blackbox ends after ceil(ln T) blocks (12 of them, 8,190 rounds, at "
+    "T = 100,000) and the algorithm starts over, although nothing was detected.",
+    "own clock": "In SSUCB's world an arm loses 1/n at its n-th play instead of 1/t at round t: its whole mean at the "
+    "first play. After one sweep all of its arms are dead.",
+    "block clock": "In AUCBT-ASW's world the first round of each of its blocks counts as round 1: the arm played there "
+    "loses its whole mean.",
+    "same arms": "At beta = 1 the blackbox meets arms with the same first means in every block.",
+}
+"""The four differences between the published runs and the text, in plain words."""
+
+PUBLISHED: dict[tuple[str, float], tuple[float, float]] = {
+    ("Elimination", 0.8): (26_179, 104),
+    ("Elimination", 1.0): (36_713, 138),
+    ("Elimination", 1.2): (46_601, 300),
+    ("Blackbox(UCB)", 0.8): (35_143, 333),
+    ("Blackbox(UCB)", 1.0): (39_608, 2_247),
+    ("Blackbox(UCB)", 1.2): (44_913, 198),
+    ("AUCBT-ASW", 0.8): (69_553, 2_874),
+    ("AUCBT-ASW", 1.0): (73_079, 2_519),
+    ("AUCBT-ASW", 1.2): (74_209, 2_395),
+    ("SSUCB", 0.8): (99_824, 6),
+    ("SSUCB", 1.0): (99_843, 3),
+    ("SSUCB", 1.2): (99_758, 7),
+}
+"""The published regret at T = 100,000: mean and standard deviation of 5 replications, by policy and beta."""
+
+
+def published_regret(policy: str, beta: float, horizon: int) -> float | None:
+    """The published mean, where there is one."""
+    found = PUBLISHED.get((policy, beta))
+    return found[0] if found is not None and horizon == HORIZONS[-1] else None
+
+
+def figure_world(beta: float) -> World:
+    """The world of the text."""
+    return World(PowerLaw(beta=beta), Rotting(rate="1/t"), GapUniform())
+
+
+def published_policies(beta: float) -> dict[str, Policy]:
+    """The four policies of the figure with the settings of the published runs, and none of the differences."""
+    return {
+        "Elimination": Elimination(beta=beta, preset="published"),
+        "Blackbox(UCB)": Blackbox(base=UCB(), beta=beta, preset="published"),
+        "SSUCB": SSUCB(beta=beta, preset="published"),
+        "AUCBT-ASW": AUCBTASW(preset="published"),
+    }
+
+
+def described_policies(beta: float) -> dict[str, Policy]:
+    """The same four, the paper's two algorithms as its text states them, and with calibrated constants."""
+    return published_policies(beta) | {
+        # The text: "without the log T factor" in the subsample, logarithms to base 2, constants 1.
+        "Elimination, text": Elimination(beta=beta, preset="paper", log_factor=False),
+        "Blackbox(UCB), text": Blackbox(base=UCB(), beta=beta, preset="paper"),
+        "Elimination, calibrated": Elimination(beta=beta),
+        "Blackbox(UCB), calibrated": Blackbox(base=UCB(), beta=beta),
+    }
+
+
+def published_cell(name: str, policy: Policy, beta: float, horizon: int, differences: Sequence[str]) -> Cell:
+    """One policy of the figure as it was run."""
+    world = figure_world(beta)
+    if name in ("Elimination", "Blackbox(UCB)") and "block cap" in differences:
+        policy = Capped(policy)
+    if name == "SSUCB" and "own clock" in differences:
+        world = world.replace(drift=RottingByPlays())
+    if name == "AUCBT-ASW" and "block clock" in differences:
+        world = world.replace(drift=RottingByBlocks(length=math.ceil(math.sqrt(horizon))))
+    if name == "Blackbox(UCB)" and "same arms" in differences and beta == 1.0:
+        world = SameArms(world.reservoir, world.drift, world.noise)
+    return Cell(f"beta {beta:g}", world, name, policy, horizon)
+
+
+def figure_1(
+    mode: str,
+    betas: Sequence[float] = BETAS,
+    horizons: Sequence[int] = HORIZONS,
+    replications: int = REPLICATIONS,
+    seed: int = SEED,
+    differences: Sequence[str] = tuple(DIFFERENCES),
+) -> Study:
+    """The study behind the figure, ``"described"`` or ``"published"``.
+
+    Examples
+    --------
+    >>> study = figure_1("published", betas=[1.0], horizons=[1000], differences=["block cap"])
+    >>> [cell.policy_name for cell in study.cells]
+    ['Elimination', 'Blackbox(UCB)', 'SSUCB', 'AUCBT-ASW']
+    """
+    if mode not in MODES:
+        raise ValueError(f"figure 1: mode must be {' or '.join(map(repr, MODES))}, not {mode!r}")
+    unknown = sorted(set(differences) - set(DIFFERENCES))
+    if unknown:
+        raise ValueError(f"figure 1: unknown difference {unknown[0]!r}; there are {', '.join(map(repr, DIFFERENCES))}")
+    cells = []
+    for beta in betas:
+        beta = positive("figure 1", "each of the betas", beta)
+        for horizon in horizons:
+            if mode == "published":
+                cells += [
+                    published_cell(name, policy, beta, horizon, differences)
+                    for name, policy in published_policies(beta).items()
+                ]
+            else:
+                cells += [
+                    Cell(f"beta {beta:g}", figure_world(beta), name, policy, horizon)
+                    for name, policy in described_policies(beta).items()
+                ]
+    about = {
+        "described": "The paper's figure as its text describes it: one world for all policies.",
+        "published": f"The paper's figure as it was published, with these differences: {', '.join(differences)}.",
+    }
+    return Study(f"figure-1-{mode}", tuple(cells), replications, seed, about=about[mode])
+
+
+MADE.update({f"figure-1-{mode}": functools.partial(figure_1, mode) for mode in MODES})
+
+
+def end_points(mode: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A study's summary with the published numbers beside ours."""
+    found = []
+    for row in rows:
+        beta = float(row["world"].removeprefix("beta "))
+        published = published_regret(row["policy"], beta, row["horizon"])
+        found.append(
+            {
+                "mode": mode,
+                "policy": row["policy"],
+                "beta": beta,
+                "horizon": row["horizon"],
+                "mean": row["mean"],
+                "sd": row["sd"],
+                "published": published,
+            }
+        )
+    return found

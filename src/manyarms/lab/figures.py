@@ -1,0 +1,419 @@
+"""Figures: pictures for a paper, from result files alone.
+
+Widths are those of journal columns, text is 8 points high, and a policy has the same colour and marker
+everywhere: the pictures can be told apart in grey. Saved twice, a figure has the same bytes.
+"""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..results import COLOURS, STYLES
+from .files import CellResult, at_once
+from .statistics import Grid, difference, means_and_half_widths, number, slope_over_horizons, with_half_width
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTHS = {"column": 3.5, "page": 7.2}
+"""Widths by name, in inches: one column of a journal, and its page."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKS = 7  # markers on a curve
+
+LEGEND_ROW = 0.18  # inches
+
+SETTINGS = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
+    "font.size": 8.0,
+    "axes.titlesize": 8.0,
+    "axes.labelsize": 8.0,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#444444",
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": "#E4E7EA",
+    "grid.linewidth": 0.5,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "xtick.color": "#444444",
+    "ytick.color": "#444444",
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.2,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 3.8,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "manyarms",
+    "savefig.dpi": 300,
+}
+
+UNDATED = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""By format, what would make the bytes of two figures differ."""
+
+
+def regret_figure(
+    results: Iterable[CellResult],
+    world: str | None = None,
+    horizon: int | None = None,
+    *,
+    width: str | float = "page",
+    log: bool = False,
+) -> "Figure":
+    """Mean regret against the round with 95 % bands, a panel for each world.
+
+    Parameters
+    ----------
+    results
+        Of one study.
+    world
+        The only world to show; all if left out.
+    horizon
+        Which one; the longest if left out.
+    width
+        ``"column"``, ``"page"`` or inches.
+    log
+        Whether both axes are logarithmic.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import manyarms as ma
+    >>> from manyarms.lab import Study, read_result, run
+    >>> worlds = {"still": ma.World(ma.PowerLaw(beta=1.0))}
+    >>> study = Study.of("small", {"uniform": ma.UniformPlay()}, worlds, horizons=[500], replications=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = [read_result(path) for path in run(study, folder)]
+    >>> [panel.get_title() for panel in regret_figure(results, width="column").axes]
+    ['still']
+    """
+    grid = Grid(results)
+    horizon = grid.horizons[-1] if horizon is None else _known("horizon", horizon, grid.horizons)
+    worlds = [name for name in _worlds(grid, world) if grid.at(name, horizon)]
+
+    def draw(panel: "Axes", name: str) -> None:
+        cells = grid.at(name, horizon)
+        for policy, result in cells.items():
+            rounds, values = result.rounds, result.column("regret")
+            if not log:
+                rounds, values = np.append(0, rounds), np.pad(values, ((0, 0), (1, 0)))
+            means, half_widths = means_and_half_widths(values)
+            look = _look(grid, policy)
+            marked = _marked(rounds, grid.policies.index(policy), len(grid.policies), log)
+            panel.plot(rounds, means, markevery=marked, markeredgecolor="white", markeredgewidth=0.5, **look)
+            if len(values) > 1:
+                band = (means - half_widths, means + half_widths)
+                panel.fill_between(rounds, *band, color=look["color"], alpha=0.18, linewidth=0)
+        if log:
+            panel.set(xscale="log", yscale="log")
+        else:
+            panel.set_xlim(0, horizon)
+            panel.locator_params(axis="x", nbins=4)
+            if next(iter(cells.values())).cell.world.top == 1.0:  # else regret may be negative
+                panel.set_ylim(bottom=0)
+        _separate_thousands(panel.xaxis)
+        _separate_thousands(panel.yaxis)
+
+    return _panels(grid, worlds, draw, ("round", "regret"), width, height=0.72)
+
+
+def growth_figure(results: Iterable[CellResult], world: str | None = None, *, width: str | float = "page") -> "Figure":
+    """Mean final regret against the horizon on logarithmic axes, with fitted slopes, a panel for each world.
+
+    Parameters
+    ----------
+    results
+        Of one study with several horizons.
+    world
+        The only world to show; all if left out.
+    width
+        ``"column"``, ``"page"`` or inches.
+    """
+    grid = Grid(results)
+    if len(grid.horizons) < 2:
+        raise ValueError(f"study {grid.study.name} has one horizon; growth needs two")
+
+    def draw(panel: "Axes", name: str) -> None:
+        ends = []
+        for policy in grid.policies:
+            cells = grid.over_horizons(name, policy)
+            if not cells:
+                continue
+            look = _look(grid, policy)
+            horizons = np.array([result.cell.horizon for result in cells])
+            found = [means_and_half_widths(result.column("regret")[:, -1]) for result in cells]
+            means, half_widths = np.array([mean for mean, _ in found]), np.array([half for _, half in found])
+            panel.errorbar(
+                horizons, means, yerr=half_widths, elinewidth=0.8, capsize=1.5, **(look | {"linestyle": "none"})
+            )
+            if len(cells) < 2:
+                continue
+            fit = slope_over_horizons(cells)
+            if math.isnan(fit.slope):
+                continue
+            fitted = fit.factor * horizons.astype(float) ** fit.slope
+            panel.plot(horizons, fitted, color=look["color"], linestyle=look["linestyle"], linewidth=1.0)
+            ends.append((fitted[-1], with_half_width(fit.slope, fit.half_width, digits=3), look))
+        panel.set(xscale="log", yscale="log")
+        panel.set_xlim(grid.horizons[0] / 1.25, grid.horizons[-1] * 1.25)
+        panel.set_xticks(grid.horizons, labels=[f"{horizon:,}" for horizon in grid.horizons], minor=False)
+        panel.set_xticks([], minor=True)
+        _separate_thousands(panel.yaxis)
+        _label_ends(panel, ends)
+
+    return _panels(grid, _worlds(grid, world), draw, ("horizon", "regret"), width, height=0.62, narrowest=3.2)
+
+
+def difference_figure(
+    results: Iterable[CellResult],
+    reference: str,
+    world: str | None = None,
+    horizon: int | None = None,
+    *,
+    width: str | float = "page",
+) -> "Figure":
+    """Final regret of every policy minus that of a reference, paired, with 95 % intervals; a panel for each world.
+
+    Parameters
+    ----------
+    results
+        Of one study with several policies.
+    reference
+        The name of the policy that is subtracted.
+    world
+        The only world to show; all if left out.
+    horizon
+        Which one; the longest if left out.
+    width
+        ``"column"``, ``"page"`` or inches.
+    """
+    grid = Grid(results)
+    _known("policy", reference, grid.policies)
+    horizon = grid.horizons[-1] if horizon is None else _known("horizon", horizon, grid.horizons)
+    others = [policy for policy in grid.policies if policy != reference]
+    if not others:
+        raise ValueError(f"study {grid.study.name} has one policy; a difference needs two")
+    worlds = [name for name in _worlds(grid, world) if reference in grid.at(name, horizon)]
+    if not worlds:
+        raise ValueError(f"{reference} was not played over horizon {horizon:,}")
+
+    def draw(panel: "Axes", name: str) -> None:
+        cells = grid.at(name, horizon)
+        panel.axvline(0.0, color="#444444", linewidth=0.6)
+        for row, policy in enumerate(others):
+            if policy not in cells:
+                continue
+            found = difference(cells[policy], cells[reference])
+            look = _look(grid, policy) | {"linestyle": "none", "label": "_"}
+            inside = look["color"] if found.is_clear else "white"
+            panel.errorbar(
+                found.mean, row, xerr=found.half_width, elinewidth=1.2, capsize=2.5, markersize=5,
+                markerfacecolor=inside, markeredgewidth=1.0, **look,
+            )  # fmt: skip
+        panel.set_yticks(range(len(others)), labels=others)
+        panel.set_ylim(len(others) - 0.5, -0.5)
+        panel.tick_params(axis="y", length=0)
+        panel.grid(visible=False, axis="y")
+        panel.grid(visible=True, axis="x")
+        panel.spines["left"].set_visible(False)
+        panel.locator_params(axis="x", nbins=4)
+        _separate_thousands(panel.xaxis)
+
+    labels = (f"regret minus that of {reference}", "")
+    return _panels(grid, worlds, draw, labels, width, inches=0.62 + 0.24 * len(others), share_rows=True)
+
+
+def save_all(
+    results: Iterable[CellResult],
+    folder: str | Path,
+    formats: Sequence[str] = ("png", "svg", "pdf"),
+    *,
+    reference: str | None = None,
+    width: str | float = "page",
+) -> list[Path]:
+    """Draw all figures of a study into a folder; return the files.
+
+    Regret and differences for every horizon, growth where there are several. Differences are from
+    ``reference``, or from the first policy.
+    """
+    grid = Grid(results)
+    drawn: dict[str, Figure] = {}
+    for horizon in grid.horizons:
+        drawn[f"regret-T{horizon}"] = regret_figure(grid.results, horizon=horizon, width=width)
+        if len(grid.policies) > 1:
+            chosen = reference or grid.policies[0]
+            drawn[f"differences-T{horizon}"] = difference_figure(grid.results, chosen, horizon=horizon, width=width)
+    if len(grid.horizons) > 1:
+        drawn["growth"] = growth_figure(grid.results, width=width)
+    return [save(figure, Path(folder) / f"{name}.{format}") for name, figure in drawn.items() for format in formats]
+
+
+def save(figure: "Figure", path: str | Path) -> Path:
+    """Save a figure at once, with nothing in it that depends on the hour; the path says the format."""
+    path = Path(path)
+    format = path.suffix[1:]
+    with _style(), at_once(path) as temporary:
+        figure.savefig(temporary, format=format, metadata=UNDATED.get(format, {}))
+    return path
+
+
+@contextlib.contextmanager
+def _style() -> Iterator[None]:
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise ImportError("figures need matplotlib: pip install 'manyarms[lab]'") from None
+    with mpl.rc_context(SETTINGS):  # type: ignore[arg-type]
+        yield
+
+
+def _panels(
+    grid: Grid,
+    worlds: Sequence[str],
+    draw: Callable[["Axes", str], None],
+    labels: tuple[str, str],
+    width: str | float,
+    *,
+    height: float = 0.0,
+    inches: float = 0.0,
+    narrowest: float = 2.4,
+    share_rows: bool = False,
+) -> "Figure":
+    """A figure with a panel for each world, as high as ``height`` panel widths or so many ``inches``."""
+    with _style():
+        from matplotlib.figure import Figure
+
+        total = _inches(width)
+        columns = min(len(worlds), max(1, round(total / narrowest)))
+        if len(worlds) > columns and len(worlds) % columns:  # 4 worlds are 2 by 2, not 3 and 1
+            columns = math.ceil(len(worlds) / math.ceil(len(worlds) / columns))
+        rows = math.ceil(len(worlds) / columns)
+        tall = inches or height * total / columns
+        figure = Figure(figsize=(total, rows * tall), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False, sharey="row" if share_rows else False)
+        for panel, name in zip(panels.flat, worlds, strict=False):
+            draw(panel, name)
+            panel.set_title(name, loc="left")
+        for panel in panels.flat[len(worlds) :]:
+            panel.remove()
+        for panel in panels[:, 0]:
+            panel.set_ylabel(labels[1])
+        for column in range(columns):
+            lowest = [panel for panel in panels[:, column] if panel.figure is not None][-1]
+            lowest.set_xlabel(labels[0])
+        handles: dict[str, Any] = {}
+        for panel in figure.axes:
+            handles |= dict(reversed(pair) for pair in zip(*panel.get_legend_handles_labels(), strict=True))
+        if handles:
+            shown = [policy for policy in grid.policies if policy in handles]
+            across = _legend_columns(shown, total)
+            figure.legend([handles[name] for name in shown], shown, loc="outside lower center", ncols=across)
+            figure.set_figheight(rows * tall + LEGEND_ROW * math.ceil(len(shown) / across))
+        figure.draw_without_rendering()  # ticks take their settings when they are first drawn
+        return figure
+
+
+def _legend_columns(names: Sequence[str], inches: float) -> int:
+    widest = 0.55 + 0.062 * max(len(name) for name in names)
+    return max(1, min(len(names), int(inches / widest)))
+
+
+def _inches(width: str | float) -> float:
+    if isinstance(width, str):
+        if width not in WIDTHS:
+            raise ValueError(f"width must be inches or one of {', '.join(WIDTHS)}, not {width!r}")
+        return WIDTHS[width]
+    return float(width)
+
+
+def _worlds(grid: Grid, world: str | None) -> list[str]:
+    return grid.worlds if world is None else [_known("world", world, grid.worlds)]
+
+
+def _known(what: str, value: Any, known: Sequence[Any]) -> Any:
+    if value not in known:
+        raise LookupError(f"no {what} {value!r} in these results; there are {', '.join(str(one) for one in known)}")
+    return value
+
+
+def _look(grid: Grid, policy: str) -> dict[str, Any]:
+    place = grid.policies.index(policy)
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        "marker": MARKERS[place % len(MARKERS)],
+        "linestyle": STYLES[place // len(COLOURS) % len(STYLES)],
+        "label": policy,
+    }
+
+
+def _marked(rounds: Any, place: int, policies: int, log: bool) -> list[int]:
+    """Where a curve has its markers: evenly, and elsewhere than the other curves."""
+    where = np.log(rounds) if log else np.asarray(rounds, dtype=float)
+    shares = (np.arange(MARKS) + (place + 1) / (policies + 1)) / MARKS
+    targets = where[0] + shares * (where[-1] - where[0])
+    return sorted({int(np.abs(where - target).argmin()) for target in targets})
+
+
+def _separate_thousands(axis: Any) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    if axis.get_scale() == "log":
+        low, high = axis.get_view_interval()
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 50.0 * low else (1.0,)))
+        axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(lambda value, _: number(value))
+
+
+def _label_ends(panel: "Axes", ends: Sequence[tuple[float, str, dict[str, Any]]]) -> None:
+    """Slopes at the right of a panel, beside where their lines end, pushed apart where they would touch."""
+    if not ends:
+        return
+    low, high = np.log(panel.get_ylim())
+    ends = sorted(ends, key=lambda end: end[0])
+    places = [(math.log(value) - low) / (high - low) for value, _, _ in ends]
+    for place, (_, text, look) in zip(apart(places, 0.08), ends, strict=True):
+        mark = {name: look[name] for name in ("color", "marker")}
+        panel.plot(1.05, place, transform=panel.transAxes, clip_on=False, markersize=3, **mark)
+        panel.text(1.09, place, text, transform=panel.transAxes, fontsize=7, va="center")
+    panel.text(1.09, 1.04, "slope", transform=panel.transAxes, fontsize=7, color="#444444", va="center")
+
+
+def apart(places: Sequence[float], gap: float) -> list[float]:
+    """Places in rising order, moved as little as it takes to be ``gap`` apart.
+
+    Examples
+    --------
+    >>> [round(place, 3) for place in apart([0.1, 0.5, 0.5], 0.1)]
+    [0.1, 0.45, 0.55]
+    """
+    groups: list[list[float]] = []  # places that touch stand around their common middle
+    for place in places:
+        groups.append([place])
+        while len(groups) > 1 and _low(groups[-1], gap) - _high(groups[-2], gap) < gap:
+            last = groups.pop()
+            groups[-1] += last
+    return [_low(group, gap) + gap * step for group in groups for step in range(len(group))]
+
+
+def _low(group: Sequence[float], gap: float) -> float:
+    return sum(group) / len(group) - gap * (len(group) - 1) / 2
+
+
+def _high(group: Sequence[float], gap: float) -> float:
+    return sum(group) / len(group) + gap * (len(group) - 1) / 2

@@ -1,0 +1,350 @@
+"""How the published runs of the paper's figure differ from its text, each difference by its own name.
+
+Suk & Kim's figure was made by code with four oddities (the authors' public repository, February 2025).
+They are kept here, away from the policies and worlds they concern, so that the figure can be
+reproduced as it was published and the effect of each difference can be seen:
+
+``block cap``
+    An episode of `Elimination` or `Blackbox` ends after ceil(ln T) blocks, 8,190 rounds at T = 100,000,
+    and a new one begins although nothing was detected: `Capped`.
+``own clock``
+    In SSUCB's world an arm loses 1/n at its n-th play, not 1/t at round t: all of its mean at the first
+    play: `RottingByPlays`.
+``block clock``
+    In AUCBT-ASW's world the first round of each of its blocks is taken for round 1: the arm that is
+    played there loses all of its mean: `RottingByBlocks`.
+``same arms``
+    At beta = 1, the blackbox meets arms with the same first means in every block: `SameArms`.
+"""
+
+import dataclasses
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import rarely
+from ..contract import (
+    Choice,
+    Counts,
+    Play,
+    ask,
+    begin,
+    counts,
+    fresh_mean,
+    preview,
+    pull,
+    register,
+    tell,
+)
+from ..drifts.base import Drift, register_drift
+from ..policies import Policy
+from ..specs import count
+from ..streams import UNSET_KEY, address, bits_at
+from ..world import World, WorldState
+
+
+class CappedState(NamedTuple):
+    """A policy, and what its ended episodes have left behind."""
+
+    policy: Any
+    key: int
+    most: int  # blocks in an episode
+    opened: int  # blocks of the policy when its episode began
+    arms: int  # drawn before the policy was begun anew
+    blocks: int
+    restarts: int
+    ignored: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Capped(Policy):
+    """A policy whose episodes end after ``blocks`` blocks, whether or not a change was detected.
+
+    Parameters
+    ----------
+    policy
+        `Elimination` or `Blackbox`.
+    blocks
+        How many blocks an episode has at most; None: ceil(ln T) of the simulation, as published.
+    horizon
+        T; that of the simulation if None.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> from manyarms.lab.published import Capped
+    >>> Capped(ma.Elimination(beta=1.0, preset="published"), horizon=100_000).most_blocks()
+    12
+    """
+
+    policy: Policy
+    blocks: int | None = None
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        if getattr(self.policy, "sees_means", True):
+            raise TypeError(f"Capped: policy must be a policy that plays in blocks, not {self.policy!r}")
+        for name in ("blocks", "horizon"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, count("Capped", name, getattr(self, name)))
+
+    def with_horizon(self, horizon: int) -> "Capped":
+        """The horizon is also told to the policy inside."""
+        known = self.horizon or horizon
+        return self.replace(horizon=known, policy=self.policy.with_horizon(known))
+
+    def without_horizon(self) -> "Capped":
+        """The policy inside does without; the cap then has to be given."""
+        return self if self.horizon else self.replace(policy=self.policy.without_horizon())
+
+    def most_blocks(self) -> int:
+        """How many blocks an episode has at most."""
+        if self.blocks is not None:
+            return self.blocks
+        if self.horizon is None:
+            raise ValueError("Capped: without blocks it needs a horizon")
+        return max(1, math.ceil(math.log(self.horizon)))
+
+    def slots(self, rounds: int) -> int:
+        """Those of the policy."""
+        return self.policy.slots(rounds)
+
+    def start(self, rounds: int) -> CappedState:
+        """The policy's state, uncapped so far."""
+        return CappedState(
+            policy=self.policy.start(rounds),
+            key=UNSET_KEY,
+            most=self.most_blocks(),
+            opened=0,
+            arms=0,
+            blocks=0,
+            restarts=0,
+            ignored=0,
+        )
+
+    def kept_arms(self, state: CappedState) -> NDArray[np.int64]:
+        """Those of the policy."""
+        return self.policy.kept_arms(state.policy) + state.arms
+
+
+def begin_capped(state: CappedState, key: int) -> CappedState:
+    """The first episode."""
+    return CappedState(
+        policy=begin(state.policy, key),
+        key=key,
+        most=state.most,
+        opened=0,
+        arms=0,
+        blocks=0,
+        restarts=0,
+        ignored=0,
+    )
+
+
+def ask_capped(state: CappedState, round: int, waiting: int) -> Choice:
+    """What the policy asks for; its arms and blocks are numbered on."""
+    choice = ask(state.policy, round, waiting)
+    return Choice(
+        slot=choice.slot,
+        arm=choice.arm + state.arms,
+        probability=choice.probability,
+        block=choice.block + state.blocks,
+        round=round,
+    )
+
+
+def tell_capped(state: CappedState, choice: Choice, reward: float) -> CappedState:
+    """Tell the policy; when it opens one block too many in its episode, begin it anew instead."""
+    inner = Choice(
+        slot=choice.slot,
+        arm=choice.arm - state.arms,
+        probability=choice.probability,
+        block=choice.block - state.blocks,
+        round=choice.round,
+    )
+    before = counts(state.policy)
+    policy = tell(state.policy, inner, reward)
+    after = counts(policy)
+    opened = state.opened
+    if after.restarts != before.restarts:
+        opened = before.blocks
+    if rarely(after.blocks - opened > state.most):
+        return CappedState(
+            policy=begin(policy, state.key),
+            key=state.key,
+            most=state.most,
+            opened=0,
+            arms=state.arms + before.arms,  # the block that was one too many has played none of its arms
+            blocks=state.blocks + before.blocks,
+            restarts=state.restarts + before.restarts + 1,
+            ignored=state.ignored + after.ignored,
+        )
+    return CappedState(
+        policy=policy,
+        key=state.key,
+        most=state.most,
+        opened=opened,
+        arms=state.arms,
+        blocks=state.blocks,
+        restarts=state.restarts,
+        ignored=state.ignored,
+    )
+
+
+def observe_capped(state: CappedState, world: Any, choice: Choice) -> CappedState:
+    """The policy inside sees rewards only."""
+    return state
+
+
+def counts_capped(state: CappedState) -> Counts:
+    """Over all episodes; one that was cut off counts as a restart."""
+    inner = counts(state.policy)
+    return Counts(
+        restarts=state.restarts + inner.restarts,
+        blocks=state.blocks + inner.blocks,
+        arms=state.arms + inner.arms,
+        ignored=state.ignored + inner.ignored,
+    )
+
+
+register(
+    CappedState, begin=begin_capped, ask=ask_capped, tell=tell_capped, counts=counts_capped, observe=observe_capped
+)
+
+
+class RottingByPlaysState(NamedTuple):
+    """Nothing to carry."""
+
+    unused: float
+
+
+@dataclasses.dataclass(frozen=True)
+class RottingByPlays(Drift):
+    """An arm loses 1/n at its n-th play: all of its mean at the first.
+
+    Examples
+    --------
+    >>> from manyarms.lab.published import RottingByPlays
+    >>> RottingByPlays().to_json()
+    {'type': 'RottingByPlays'}
+    """
+
+    def start(self) -> RottingByPlaysState:
+        """The state that the compiled loop carries."""
+        return RottingByPlaysState(unused=0.0)
+
+
+def moved_by_plays(drift: RottingByPlaysState, play: Play, reservoir: Any) -> tuple[RottingByPlaysState, float]:
+    """1 / n."""
+    return drift, play.mean - 1.0 / (play.plays + 1)
+
+
+register_drift(RottingByPlaysState, moved_by_plays)
+
+
+class RottingByBlocksState(NamedTuple):
+    """The length of a block."""
+
+    length: int
+
+
+@dataclasses.dataclass(frozen=True)
+class RottingByBlocks(Drift):
+    """The played arm loses 1/t at round t; but the first round of every block is taken for round 1.
+
+    Parameters
+    ----------
+    length
+        Of a block, in rounds: ceil(sqrt(T)) for AUCBT-ASW.
+
+    Examples
+    --------
+    >>> from manyarms.lab.published import RottingByBlocks
+    >>> RottingByBlocks(length=317)
+    RottingByBlocks(length=317)
+    """
+
+    length: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", count("RottingByBlocks", "length", self.length))
+
+    def start(self) -> RottingByBlocksState:
+        """The state that the compiled loop carries."""
+        return RottingByBlocksState(length=self.length)
+
+
+def moved_by_blocks(drift: RottingByBlocksState, play: Play, reservoir: Any) -> tuple[RottingByBlocksState, float]:
+    """1 / t, or all at the first round of a block."""
+    clock = 1 if (play.round - 1) % drift.length == 0 else play.round
+    return drift, play.mean - 1.0 / clock
+
+
+register_drift(RottingByBlocksState, moved_by_blocks)
+
+
+class SameArmsState(NamedTuple):
+    """A world, and its measures where the loop looks for them."""
+
+    world: WorldState
+    variation: float
+    rotting_variation: float
+    changes: int
+    rotting_changes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class SameArms(World):
+    """A world in which a fresh arm's first mean depends on its slot alone: every subsample begins with the same means.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> from manyarms.lab.published import SameArms
+    >>> SameArms(ma.PowerLaw(beta=1.0)).top
+    1.0
+    """
+
+    def start(self, slots: int) -> Any:
+        """A world with room for ``slots`` arms at a time."""
+        return SameArmsState(
+            world=super().start(slots), variation=0.0, rotting_variation=0.0, changes=0, rotting_changes=0
+        )
+
+
+def begin_same(state: SameArmsState, key: int) -> SameArmsState:
+    """An untouched world."""
+    return SameArmsState(
+        world=begin(state.world, key), variation=0.0, rotting_variation=0.0, changes=0, rotting_changes=0
+    )
+
+
+def pull_same(state: SameArmsState, slot: int, arm: int, round: int) -> tuple[SameArmsState, float, float, float]:
+    """As in any world, but a fresh arm gets its slot's first mean."""
+    world = state.world
+    if rarely(world.visits[slot] >> 32 != arm):
+        world.visits[slot] = address(arm, 0)
+        world.means[slot] = fresh_mean(world.reservoir, bits_at(world.arm_key, slot, 0))
+    world, mean, next_mean, reward = pull(world, slot, arm, round)
+    return (
+        SameArmsState(
+            world=world,
+            variation=world.variation,
+            rotting_variation=world.rotting_variation,
+            changes=world.changes,
+            rotting_changes=world.rotting_changes,
+        ),
+        mean,
+        next_mean,
+        reward,
+    )
+
+
+def preview_same(state: SameArmsState, arm: int) -> float:
+    """Only slots decide here; an arm that has none yet is taken for one of the world inside."""
+    return float(preview(state.world, arm))
+
+
+register(SameArmsState, begin=begin_same, pull=pull_same, preview=preview_same)

@@ -1,0 +1,416 @@
+"""AUCBTASW: one arm at a time, dropped when a recent stretch of it falls short of a threshold.
+
+Keep an arm as long as the means of its last 1, 2, 4, … rewards, each with the benefit of the
+doubt, reach top - delta; then take a fresh one. The right delta depends on how fast arms wear
+out, which nobody knows. So the run is cut into blocks, each begins with a fresh arm and a delta
+drawn from a grid, and EXP3 learns from the blocks' rewards which delta pays.
+
+Source: Kim, Vojnović & Yun, "An Adaptive Approach for Infinitely Many-armed Bandits under
+Generalized Rotting Constraints" (NeurIPS 2024, arXiv:2404.14202), Algorithm 2 (Appendix A.6): AUCBT-ASW.
+
+Symbols: T -> horizon; H -> epoch.block_length; the set of thresholds, B of them -> epoch.thresholds,
+threshold; delta -> top - state.level; alpha -> epoch.mixing; N_0 -> epoch.reward_scale; log w(delta) ->
+log_weights; p(delta) -> state.probability; 12 -> width (spec); C -> scale (spec); log -> natural_log.
+
+Deviations: the smallest threshold is 2^-ceil(log2 sqrt(H)), where the paper does not round. The
+rewards of a block are those of its own rounds, where the paper's listing also takes the one before.
+C is "large enough" in the paper and 1 here, which suffices for rewards in [-1, 1] (see
+``scale``). Without a horizon, the run is cut into epochs of 2, 4, 8, … rounds, each with its own
+H, thresholds and fresh weights (the doubling trick). A known horizon that has passed changes
+nothing: blocks go on. A horizon of 1 counts as 2, so that log H is not 0. Weights are kept
+as logarithms, which do not overflow.
+"""
+
+import dataclasses
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arithmetic import binary_log, ceiling, exponential, natural_log
+from ..compiled import kernel, rarely
+from ..contract import Choice, Counts, register
+from ..specs import fraction, positive
+from ..streams import UNSET_KEY, bits_at, uniform
+from .base import (
+    Block,
+    Policy,
+    Tally,
+    block_counts,
+    checked_horizon,
+    from_preset,
+    horizon_number,
+    last_block_rank,
+    observe_nothing,
+    rounded_up,
+    store_numbers,
+)
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # The text: thresholds 2^-1 … 2^-log2(sqrt(H)), the constant left open and set to 1.
+    "paper": {"width": 12.0, "first_threshold": 0.5, "depth": 0.5, "scale": 1.0, "scale_log": "block"},
+    # The authors' released code: thresholds 2^0 … 2^-(B - 1), B = ceil(log2(H)).
+    "published": {"width": 12.0, "first_threshold": 1.0, "depth": 1.0, "scale": 100.0, "scale_log": "run"},
+}
+
+
+class AUCBTASWSettings(NamedTuple):
+    """The spec in numbers; it never changes."""
+
+    width: float
+    first_threshold: float
+    depth: float
+    scale: float  # C
+    scale_of_run: bool  # whether C is multiplied by log T, not log H
+    top: float
+    horizon: int  # 0: unknown
+
+
+class Epoch(NamedTuple):
+    """What follows from T. One for the whole run if T is known."""
+
+    rank: int  # 1, 2, 3, …
+    end: int  # the last round of the epoch; 0: none
+    block_length: int  # H
+    thresholds: int  # B
+    mixing: float  # alpha
+    reward_scale: float  # N_0
+
+
+class AUCBTASWState(NamedTuple):
+    """A run of the algorithm."""
+
+    settings: AUCBTASWSettings
+    key: int  # of the policy's random stream
+    sums: NDArray[np.float64]  # n -> sum of the arm's first n rewards
+    bonuses: NDArray[np.float64]  # k -> what is added to the mean of the last 2^k rewards
+    log_weights: NDArray[np.float64]  # j -> log of the weight of threshold j
+    epoch: Epoch
+    block: Block
+    place: int  # j: which threshold the block plays with
+    probability: float  # p(delta), with which it was drawn
+    level: float  # top - delta: an arm below this is dropped
+    earned: float  # in this block
+    rounds_left: int  # in this block
+    arm: int  # the arm in play
+    plays: int  # how many of its rewards have come
+    tally: Tally
+
+
+@dataclasses.dataclass(frozen=True)
+class AUCBTASW(Policy):
+    """One arm at a time under a threshold that EXP3 chooses (Kim, Vojnović & Yun, Algorithm 2).
+
+    Parameters
+    ----------
+    preset
+        Where the settings left at None come from: ``"paper"`` (as the text says) or
+        ``"published"`` (as in the authors' released code). The default is the text: there is no
+        calibrated preset, and the two differ little.
+    width
+        An arm is dropped when the mean of its last w rewards, w = 1, 2, 4, …, is below top - delta
+        by more than sqrt(width · log H / w). 12 is made for noise of unit scale.
+    first_threshold
+        The thresholds delta are first_threshold · 2^-j for j = 0 … B - 1; …
+    depth
+        … with B = ceil(depth · log2 H).
+    scale
+        C: EXP3 divides the rewards of a block by N_0 = scale · H · log H + 4 sqrt(H · log T). The
+        paper leaves C open; with 1, rewards in [-1, 1] never sum to more than N_0 / 2 in a block,
+        which keeps EXP3's payoffs in [0, 1].
+    scale_log
+        The logarithm beside C: ``"block"`` for log H, ``"run"`` for log T.
+    top
+        The mean from which thresholds are counted.
+    horizon
+        T, of which H = ceil(sqrt(T)). None: that of the simulation, or unknown when live;
+        ``"doubling"``: unknown. An unknown horizon means epochs of doubling length, each with
+        its own H.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> world = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting(rate="1/t"))
+    >>> result = ma.simulate(ma.AUCBTASW(), world, horizon=2000, replications=4, seed=1)
+    >>> bool(result.final("AUCBTASW", "blocks")[0] == 45)  # 44 blocks of 45 rounds, and one of 20
+    True
+    """
+
+    preset: str = "paper"
+    width: float | None = None
+    first_threshold: float | None = None
+    depth: float | None = None
+    scale: float | None = None
+    scale_log: str | None = None
+    top: float = 1.0
+    horizon: int | str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "top", fraction("AUCBTASW", "top", self.top))
+        object.__setattr__(self, "horizon", checked_horizon("AUCBTASW", self.horizon))
+        store_numbers(self, "width", "first_threshold", "depth", "scale")
+        self.settings()
+
+    def settings(self) -> AUCBTASWSettings:
+        """The preset with this spec's own keywords put over it."""
+        given = {name: getattr(self, name) for name in PRESETS["paper"]}
+        chosen = from_preset("AUCBTASW", PRESETS, self.preset, given)
+        if chosen["scale_log"] not in ("block", "run"):
+            raise ValueError(f"AUCBTASW: scale_log must be 'block' or 'run', not {chosen['scale_log']!r}")
+        depth = positive("AUCBTASW", "depth", chosen["depth"])
+        if depth > 10.0:
+            raise ValueError(f"AUCBTASW: depth must lie in (0, 10], not {depth!r}; the paper's is 0.5")
+        first = positive("AUCBTASW", "first_threshold", chosen["first_threshold"])
+        return AUCBTASWSettings(
+            width=positive("AUCBTASW", "width", chosen["width"]),
+            first_threshold=fraction("AUCBTASW", "first_threshold", first),
+            depth=depth,
+            scale=positive("AUCBTASW", "scale", chosen["scale"]),
+            scale_of_run=chosen["scale_log"] == "run",
+            top=self.top,
+            horizon=horizon_number(self.horizon),
+        )
+
+    def slots(self, rounds: int) -> int:
+        """One: the arm in play."""
+        return 1
+
+    def start(self, rounds: int) -> AUCBTASWState:
+        """A state with arrays for the longest block that can begin within ``rounds`` rounds."""
+        settings = self.settings()
+        epoch = epoch_of(settings, last_block_rank(rounds))
+        return AUCBTASWState(
+            settings=settings,
+            key=UNSET_KEY,
+            sums=np.zeros(min(epoch.block_length, rounds) + 1),
+            bonuses=np.zeros(epoch.block_length.bit_length()),
+            log_weights=np.zeros(epoch.thresholds),
+            epoch=Epoch(rank=0, end=0, block_length=0, thresholds=0, mixing=0.0, reward_scale=0.0),
+            block=Block(number=0, rank=0, length=0, size=0, opened=0),
+            place=0,
+            probability=0.0,
+            level=0.0,
+            earned=0.0,
+            rounds_left=0,
+            arm=0,
+            plays=0,
+            tally=Tally(restarts=0, arms=0, ignored=0),
+        )
+
+    def kept_arms(self, state: AUCBTASWState) -> NDArray[np.int64]:
+        """The arm in play."""
+        return np.array([state.arm], dtype=np.int64)
+
+    def explain(self, state: AUCBTASWState) -> dict[str, Any]:
+        """Where it stands; it never restarts."""
+        return {
+            "episode": 1,
+            "block_rank": state.block.rank,
+            "block_length": state.block.length,
+            "rounds_left_in_block": state.rounds_left,
+            "arms": 1,
+            "plays_of_arm": state.plays,
+            "threshold": threshold(state.settings, state.place),
+            "probability_of_threshold": state.probability,
+            "last_restart": None,
+        }
+
+
+@kernel
+def epoch_of(settings: AUCBTASWSettings, rank: int) -> Epoch:
+    """The epoch of this rank: 2^rank rounds after the 2^rank - 2 of those before; or all rounds, if T is known."""
+    rounds = 1 << rank
+    end = 2 * rounds - 2
+    if settings.horizon > 0:
+        rounds = max(settings.horizon, 2)
+        end = 0
+    length = ceiling(math.sqrt(float(rounds)))
+    log_length = natural_log(float(length))
+    log_rounds = natural_log(float(rounds))
+    size = max(rounded_up(settings.depth * binary_log(float(length))), 1)
+    blocks = (rounds - 1) // length + 1
+    mixing = math.sqrt(size * natural_log(float(size)) / ((math.e - 1.0) * blocks))
+    log_term = log_rounds if settings.scale_of_run else log_length
+    return Epoch(
+        rank=rank,
+        end=end,
+        block_length=length,
+        thresholds=size,
+        mixing=min(mixing, 1.0),
+        reward_scale=settings.scale * length * log_term + 4.0 * math.sqrt(length * log_rounds),
+    )
+
+
+@kernel
+def threshold(settings: AUCBTASWSettings, place: int) -> float:
+    """Delta number ``place``, from 0."""
+    delta = settings.first_threshold
+    for _ in range(place):
+        delta *= 0.5
+    return delta
+
+
+@kernel
+def drawn_threshold(log_weights: Any, epoch: Epoch, bits: int) -> tuple[int, float]:
+    """EXP3: which threshold, and the probability (1 - alpha) w / (sum of w) + alpha / B with which it is drawn."""
+    greatest = log_weights[0]
+    for place in range(1, epoch.thresholds):
+        greatest = max(greatest, log_weights[place])
+    total = 0.0
+    for place in range(epoch.thresholds):
+        total += exponential(log_weights[place] - greatest)
+    place = -1
+    probability = 0.0
+    left = uniform(bits)
+    while left >= 0.0 and place < epoch.thresholds - 1:
+        place += 1
+        share = exponential(log_weights[place] - greatest) / total
+        probability = (1.0 - epoch.mixing) * share + epoch.mixing / epoch.thresholds
+        left -= probability
+    return place, probability
+
+
+@kernel
+def open_epoch(state: AUCBTASWState, rank: int) -> Epoch:
+    """The bonuses and equal weights of an epoch; return its numbers."""
+    epoch = epoch_of(state.settings, rank)
+    log_length = natural_log(float(epoch.block_length))
+    window = 1
+    for place in range(state.bonuses.size):
+        state.bonuses[place] = math.sqrt(state.settings.width * log_length / window)
+        window *= 2
+    for place in range(epoch.thresholds):
+        state.log_weights[place] = 0.0
+    return epoch
+
+
+@kernel
+def open_block(state: AUCBTASWState, epoch: Epoch, opened: int) -> AUCBTASWState:
+    """A fresh arm and a fresh threshold, drawn at the address of the block's number."""
+    number = state.block.number + 1
+    length = epoch.block_length
+    if epoch.end > 0:
+        length = min(length, epoch.end - opened)
+    place, probability = drawn_threshold(state.log_weights, epoch, bits_at(state.key, number, 0))
+    state.sums[0] = 0.0
+    return AUCBTASWState(
+        settings=state.settings,
+        key=state.key,
+        sums=state.sums,
+        bonuses=state.bonuses,
+        log_weights=state.log_weights,
+        epoch=epoch,
+        block=Block(number=number, rank=epoch.rank, length=length, size=1, opened=opened),
+        place=place,
+        probability=probability,
+        level=state.settings.top - threshold(state.settings, place),
+        earned=0.0,
+        rounds_left=length,
+        arm=state.tally.arms,
+        plays=0,
+        tally=Tally(restarts=0, arms=state.tally.arms + 1, ignored=state.tally.ignored),
+    )
+
+
+@kernel
+def close_block(state: AUCBTASWState, earned: float) -> AUCBTASWState:
+    """Let EXP3 learn what the block earned, and open the next one, in a new epoch if this one is over."""
+    epoch = state.epoch
+    weight = epoch.mixing / (epoch.thresholds * state.probability)
+    state.log_weights[state.place] += weight * (0.5 + earned / epoch.reward_scale)
+    opened = state.block.opened + state.block.length
+    if rarely(opened == epoch.end):
+        epoch = open_epoch(state, epoch.rank + 1)
+    return open_block(state, epoch, opened)
+
+
+def begin(state: AUCBTASWState, key: int) -> AUCBTASWState:
+    """The first block of the first epoch."""
+    clean = AUCBTASWState(
+        settings=state.settings,
+        key=key,
+        sums=state.sums,
+        bonuses=state.bonuses,
+        log_weights=state.log_weights,
+        epoch=open_epoch(state, 1),
+        block=Block(number=0, rank=0, length=0, size=0, opened=0),
+        place=0,
+        probability=0.0,
+        level=0.0,
+        earned=0.0,
+        rounds_left=0,
+        arm=0,
+        plays=0,
+        tally=Tally(restarts=0, arms=0, ignored=0),
+    )
+    return open_block(clean, clean.epoch, 0)
+
+
+def ask(state: AUCBTASWState, round: int, waiting: int) -> Choice:
+    """The arm in play."""
+    return Choice(slot=0, arm=state.arm, probability=1.0, block=state.block.number, round=round)
+
+
+@kernel
+def falls_short(state: AUCBTASWState, plays: int) -> bool:
+    """Whether the mean of the last 1, 2, 4, … rewards and its bonus is below the level for some of these windows."""
+    window = 1
+    share = 1.0  # 1 / window
+    place = 0
+    while window <= plays:
+        mean = (state.sums[plays] - state.sums[plays - window]) * share
+        if mean + state.bonuses[place] < state.level:
+            return True
+        window *= 2
+        share *= 0.5
+        place += 1
+    return False
+
+
+def tell(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
+    """Add the reward; go on with the arm or a fresh one, or open the next block."""
+    tally = state.tally
+    earned = state.earned
+    rounds_left = state.rounds_left
+    arm = state.arm
+    plays = state.plays
+    if rarely(choice.block != state.block.number):
+        tally = Tally(restarts=0, arms=tally.arms, ignored=tally.ignored + 1)
+    else:
+        earned += reward
+        rounds_left -= 1
+        if rarely(rounds_left == 0):
+            return close_block(state, earned)
+        if choice.arm == arm:  # a late reward may belong to an arm that is dropped already
+            plays += 1
+            state.sums[plays] = state.sums[plays - 1] + reward
+            if rarely(falls_short(state, plays)):
+                arm = tally.arms
+                plays = 0
+                tally = Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored)
+    return AUCBTASWState(
+        settings=state.settings,
+        key=state.key,
+        sums=state.sums,
+        bonuses=state.bonuses,
+        log_weights=state.log_weights,
+        epoch=state.epoch,
+        block=state.block,
+        place=state.place,
+        probability=state.probability,
+        level=state.level,
+        earned=earned,
+        rounds_left=rounds_left,
+        arm=arm,
+        plays=plays,
+        tally=tally,
+    )
+
+
+def counts(state: AUCBTASWState) -> Counts:
+    """Its own counts."""
+    return block_counts(state.block, state.tally)
+
+
+register(AUCBTASWState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe_nothing)

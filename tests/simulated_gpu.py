@@ -1,0 +1,176 @@
+"""A program: what numba's simulator of a GPU finds, and what the processor does, as JSON.
+
+Run with NUMBA_ENABLE_CUDASIM=1, which is read when numba is imported: hence a process of its own.
+``all`` plays all policies in three worlds, two policies in all worlds, and what else there is;
+``logged`` all policies in one world, with logs only: enough to compare with compiled code.
+"""
+
+import hashlib
+import json
+import sys
+import types
+
+import numpy as np
+
+import manyarms as ma
+from manyarms import gpu
+from manyarms.checks import BUSY_WORLD, examples
+from manyarms.replication import Job, Run
+
+POLICIES = {spec.label(): spec for spec in examples() if isinstance(spec, ma.Policy)}
+WORLDS = [spec for spec in examples() if isinstance(spec, ma.World)]
+EVERY_BASE = {
+    f"{type(policy).__name__} over {type(base).__name__}": policy
+    for base in examples()
+    if isinstance(base, ma.Base)
+    for policy in (ma.Blackbox(base=base, beta=1.0, threshold=0.1), ma.Subsample(base=base, beta=1.0))
+}
+PAIR = {"Blackbox": ma.Blackbox(base=ma.UCB(), beta=1.0, threshold=0.1), "SSUCB": ma.SSUCB(beta=1.0)}
+HORIZON, REPLICATIONS, SEED = 200, 5, 17
+
+
+def digest(arrays):
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(f"{array.dtype.str} {array.shape} ".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def found_by(device, policies, world, **options):
+    """For each policy, all columns of all checkpoints and all logs, as digests."""
+    options = {"checkpoints": [1, 2, 50, 199], "threads": 1} | options
+    result = ma.simulate(policies, world, HORIZON, REPLICATIONS, SEED, device=device, **options)
+    assert result.is_complete
+    return {
+        name: {
+            "values": digest([result[name]]),
+            "replications": result.replications[name].tolist(),
+            "logs": {str(number): digest(log) for number, log in sorted(result.logs[name].items())},
+        }
+        for name in policies
+    }
+
+
+def compared(policies, world, logs=(False, True)):
+    return {
+        f"{name}, {'with a log' if log else 'without a log'}": [gpu_found, cpu_found]
+        for log in logs
+        for (name, gpu_found), cpu_found in zip(
+            found_by("gpu", policies, world, log=log).items(),
+            found_by("cpu", policies, world, log=log).values(),
+            strict=True,
+        )
+    }
+
+
+def waves():
+    """Several waves: which replications each has, the calls of progress, and that nothing else changes."""
+    gpu.WAVE = 2
+    played, calls = [], []
+    play = gpu.GPU.play
+
+    def noted(self, run, first, last):
+        played.append([run.spec.label(), first, last])
+        return play(self, run, first, last)
+
+    gpu.GPU.play = noted
+    found = found_by("gpu", PAIR, BUSY_WORLD, log=True, progress=lambda *call: calls.append(call))
+    gpu.GPU.play = play
+    gpu.WAVE = 1 << 16
+    return {
+        "played": played,
+        "calls": calls,
+        "labels": [spec.with_horizon(HORIZON).label() for spec in PAIR.values()],
+        "found": found,
+        "at once": found_by("gpu", PAIR, BUSY_WORLD, log=True),
+    }
+
+
+def interrupted():
+    """Ctrl-C after the first wave."""
+
+    def progress(done, whole):
+        raise KeyboardInterrupt
+
+    gpu.WAVE = 1
+    policy = {"it": PAIR["SSUCB"]}
+    part = ma.simulate(policy, BUSY_WORLD, HORIZON, 40, SEED, device="gpu", progress=progress)
+    gpu.WAVE = 1 << 16
+    whole = ma.simulate(policy, BUSY_WORLD, HORIZON, 40, SEED, device="cpu", threads=1)
+    numbers = part.replications["it"]
+    return {
+        "complete": part.is_complete,
+        "finished": numbers.tolist(),
+        "same": part["it"].tobytes() == whole["it"][numbers].tobytes(),
+    }
+
+
+def with_free_memory(size, do):
+    """What comes of it on a GPU with this much memory; the simulator's is infinite."""
+    cuda = gpu.the_kernel().cuda
+    usual = cuda.current_context
+    memory = types.SimpleNamespace(free=size)
+    cuda.current_context = lambda: types.SimpleNamespace(get_memory_info=lambda: memory)
+    try:
+        return do()
+    finally:
+        cuda.current_context = usual
+
+
+def too_large():
+    """No room for a single replication."""
+    try:
+        ma.simulate(PAIR, BUSY_WORLD, HORIZON, device="gpu")
+    except MemoryError as error:
+        return str(error)
+    return None
+
+
+def waves_that_fit():
+    """How many replications a wave has where memory is short, and the bytes that one of them takes."""
+    spec = PAIR["SSUCB"].with_horizon(HORIZON)
+    job = Job(BUSY_WORLD, HORIZON, 10, SEED, np.array([HORIZON]), True)
+    run = Run(spec, job)
+    player = gpu.GPU(job, [run])
+    cuda = gpu.the_kernel()
+    policy, world, log = player.states(run)
+    held = cuda.batched((world, policy), 1)[0].visits.array.nbytes + cuda.batched(log, 1).arm.array.nbytes
+    return [player.chunk_size(run), held]
+
+
+def batches():
+    """How the arrays of states come to lie in a batch."""
+    cuda = gpu.the_kernel()
+    world = ma.World(ma.Empirical((0.1, 0.4, 0.9))).start(6)
+    batch = cuda.batched(world, 3)
+    kinds = {name: type(getattr(batch, name)).__name__ for name in ("visits", "means", "arm_key")}
+    return kinds | {
+        "reservoir.means": type(batch.reservoir.means).__name__,
+        "shared": batch.reservoir.means.array.copy_to_host().tolist(),
+        "rows": list(cuda.unpacked(batch.visits).shape),
+    }
+
+
+def main(what):
+    if what == "logged":
+        return compared(POLICIES, BUSY_WORLD, logs=(True,))
+    assert what == "all"
+    return {
+        "policies": {
+            "busy": compared(POLICIES | EVERY_BASE, BUSY_WORLD),
+            "2": compared(POLICIES, WORLDS[2]),
+            "4": compared(POLICIES, WORLDS[4]),
+        },
+        "worlds": [compared(PAIR, world) for world in WORLDS],
+        "waves": waves(),
+        "interrupted": interrupted(),
+        "too large": with_free_memory(1000, too_large),
+        "fits": [[size, *with_free_memory(size, waves_that_fit)] for size in (100_000, 200_000, 300_000)],
+        "batches": batches(),
+        "auto": gpu.chosen_device("auto"),
+    }
+
+
+if __name__ == "__main__":
+    json.dump(main(*sys.argv[1:]), sys.stdout)

@@ -1,0 +1,203 @@
+"""What the GPU's compiler makes of every policy in every world: it compiles, and nothing in it rounds differently.
+
+Needs NVIDIA's compiler, which comes with the extra, and no GPU.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import manyarms as ma
+from manyarms import gpu
+from manyarms.arithmetic import exponential
+from manyarms.checks import BUSY_WORLD, examples
+from manyarms.contract import register
+from manyarms.trace import NoLog, new_log
+from tests.gpu_extra import needs_the_extra
+
+pytestmark = pytest.mark.compiled
+
+HORIZON = 200
+NO_LOG = NoLog(unused=0.0)
+WORLDS = [spec for spec in examples() if isinstance(spec, ma.World)]
+
+
+@pytest.fixture(scope="module")
+def cuda():
+    needs_the_extra()
+    return gpu.the_kernel()
+
+
+def kind_of(state):
+    """What of a state decides which code is compiled: the types of it and of everything in it."""
+    if isinstance(state, tuple):
+        return (type(state), *(kind_of(part) for part in state))
+    return (state.dtype.str, state.flags.writeable) if isinstance(state, np.ndarray) else type(state)
+
+
+def distinct_policies():
+    """One policy for each kind of state, with every base inside each policy that takes one."""
+    bases = [spec for spec in examples() if isinstance(spec, ma.Base)]
+    policies = [spec for spec in examples() if isinstance(spec, ma.Policy)]
+    policies += [spec.replace(base=base) for spec in policies if hasattr(spec, "base") for base in bases]
+    found = {}
+    for spec in policies:
+        found.setdefault(kind_of(spec.with_horizon(HORIZON).start(HORIZON)), spec)
+    return list(found.values())
+
+
+def name_of(spec):
+    if isinstance(spec, ma.World):
+        return f"{type(spec.reservoir).__name__}-{type(spec.drift).__name__}-{type(spec.noise).__name__}"
+    return type(spec).__name__ + (f" over {type(spec.base).__name__}" if hasattr(spec, "base") else "")
+
+
+POLICIES = distinct_policies()
+
+
+def test_all_kinds_of_policies_are_here():
+    names = [name_of(spec) for spec in POLICIES]
+    assert len(set(names)) == len(names)
+    assert {"Elimination", "UniformPlay", "Oracle"} <= set(names)
+    # Greedy is UCB with another number, and SSUCB a Subsample over AsymptoticUCB: the same states, the same code.
+    for policy in ("Blackbox", "Subsample"):
+        over = {name.partition(" over ")[2] for name in names if name.startswith(policy)}
+        assert len(over & {"UCB", "Greedy"}) == 1
+        assert "SuccessiveElimination" in over
+        assert "AsymptoticUCB" in over or (policy == "Subsample" and "SSUCB" in names)
+
+
+def ptx_of(cuda, policy, world, log=NO_LOG):
+    spec = policy.with_horizon(HORIZON)
+    return cuda.ptx_of(spec.start(HORIZON), world.start(spec.slots(HORIZON)), log)
+
+
+def check_ptx(cuda, ptx):
+    assert ".visible .entry" in ptx
+    assert ".rn.f64" in ptx  # rounded to nearest, and said so
+    assert cuda.inexact_instructions(ptx) == []
+    assert "st.v2.u64" in ptx or "st.global.v2.u64" in ptx  # a visit and a mean in one go
+
+
+# All pairs would take two minutes. Each policy meets three worlds and each world three policies at least; the promises
+# (tests/test_promises.py) have every policy in one more world and every world with one more policy.
+PAIRS = [
+    (policy, WORLDS[(3 * place + step) % len(WORLDS)]) for place, policy in enumerate(POLICIES) for step in range(3)
+]
+
+
+def test_every_world_is_met():
+    assert min(sum(world is met for _, met in PAIRS) for world in WORLDS) >= 3
+
+
+@pytest.mark.parametrize(("policy", "world"), PAIRS, ids=lambda spec: name_of(spec))
+def test_policies_compile_in_worlds(cuda, policy, world):
+    check_ptx(cuda, ptx_of(cuda, policy, world))
+
+
+@pytest.mark.parametrize("policy", POLICIES[::4], ids=name_of)
+def test_policies_compile_with_a_log(cuda, policy):
+    with_log = ptx_of(cuda, policy, BUSY_WORLD, new_log(HORIZON))
+    check_ptx(cuda, with_log)
+    # A log is seven stores in every round.
+    assert with_log.count("st.") >= ptx_of(cuda, policy, BUSY_WORLD).count("st.") + 7
+
+
+# What is looked for
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("fma.rn.f64 %fd3, %fd1, %fd2, %fd1;", ["fma.rn.f64"]),
+        ("\tmul.f64 \t%fd3, %fd1, %fd2;", ["mul.f64"]),
+        ("add.f64 %fd3, %fd1, %fd2;", ["add.f64"]),
+        ("@%p1 sub.f64 %fd3, %fd1, %fd2;", ["sub.f64"]),
+        ("ex2.approx.ftz.f32 %f2, %f1;", [".approx"]),
+        ("rcp.approx.ftz.f64 %fd2, %fd1;", [".approx"]),
+        ("call.uni (retval0), __internal_accurate_pow, (param0, param1);", ["call"]),
+        ("{ // callseq 0, 0\ncall (retval0), f, (param0);\n}", ["call"]),
+        ("mul.f64 %fd3, %fd1, %fd2;\nfma.rn.f64 a, b, c, d;\nfma.rn.f64 d, c, b, a;", ["fma.rn.f64", "mul.f64"]),
+        ("mul.rn.f64 %fd3, %fd1, %fd2;", []),
+        ("add.rn.f64 %fd3, %fd1, %fd2;", []),
+        ("sqrt.rn.f64 %fd3, %fd1;\ndiv.rn.f64 %fd3, %fd1, %fd2;", []),
+        ("mad.lo.s64 %rd3, %rd1, %rd2, %rd4;\nmul.wide.u32 %rd1, %r1, 8;", []),
+        ("cvt.rmi.f64.f64 %fd2, %fd1;\nmin.f64 %fd2, %fd1, %fd3;\nneg.f64 %fd1, %fd2;\nabs.f64 %fd1, %fd2;", []),
+    ],
+)
+def test_instructions_that_may_round_differently_are_found(cuda, line, found):
+    assert cuda.inexact_instructions(line) == found
+
+
+# Kernels of one's own
+
+
+def ptx_with_noise(cuda, reward_of):
+    """What comes of a noise of one's own."""
+
+    class OwnState(NamedTuple):
+        scale: float
+
+    register(OwnState, reward_of=reward_of)
+    policy = ma.UniformPlay()
+    world = BUSY_WORLD.start(policy.slots(HORIZON))._replace(noise=OwnState(scale=0.5))
+    return cuda.ptx_of(policy.start(HORIZON), world, NO_LOG)
+
+
+def by_exp(noise, mean, bits):
+    return math.exp(-noise.scale * mean)
+
+
+def by_log(noise, mean, bits):
+    return math.log(1.0 + mean)
+
+
+def by_power(noise, mean, bits):
+    return mean**noise.scale
+
+
+def by_cosine(noise, mean, bits):
+    return math.cos(mean)
+
+
+@pytest.mark.parametrize("reward_of", [by_exp, by_log, by_power, by_cosine], ids=lambda kernel: kernel.__name__)
+def test_a_kernel_with_a_librarys_function_is_refused_by_name(cuda, reward_of):
+    with pytest.raises(RuntimeError, match=r"instructions that may round differently .*: .*fma\.rn\.f64") as raised:
+        ptx_with_noise(cuda, reward_of)
+    assert str(raised.value).endswith("use functions of manyarms.arithmetic in kernels, or device='cpu'")
+
+
+def by_arithmetic(noise, mean, bits):
+    return exponential(-noise.scale * mean) * mean + noise.scale
+
+
+def by_root(noise, mean, bits):
+    return math.sqrt(mean) / 3.0 + noise.scale * mean
+
+
+@pytest.mark.parametrize("reward_of", [by_arithmetic, by_root], ids=lambda kernel: kernel.__name__)
+def test_a_kernel_with_our_functions_and_roots_is_taken(cuda, reward_of):
+    # Both multiply and add, which the compiler would join if it were allowed to.
+    check_ptx(cuda, ptx_with_noise(cuda, reward_of))
+
+
+def test_the_usual_way_of_compiling_would_join_multiplications_and_additions(cuda, monkeypatch):
+    # Else the tests above would show nothing.
+    usual = cuda._nvvm.compile_ir
+    monkeypatch.setattr(cuda._nvvm, "compile_ir", lambda code, **options: usual(code, **(options | {"fma": 1})))
+    monkeypatch.setattr(cuda, "_checked", lambda ptx: ptx)
+    joined = ptx_with_noise(cuda, lambda noise, mean, bits: mean * noise.scale + 0.25)
+    assert "fma.rn.f64" in cuda.inexact_instructions(joined)
+
+
+def by_objects(noise, mean, bits):
+    return sorted({"a": mean}.items())[0]
+
+
+def test_what_cannot_be_compiled_is_an_error_of_the_compiler(cuda):
+    with pytest.raises(Exception, match=r"by_objects|play_replication") as raised:
+        ptx_with_noise(cuda, by_objects)
+    assert cuda.is_of_the_compiler(raised.value)
+    assert not cuda.is_of_the_compiler(RuntimeError("no"))
