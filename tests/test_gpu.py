@@ -351,6 +351,14 @@ def test_visits_and_means_lie_side_by_side(cuda, policy):
             assert layout.bytes % 16 == 0
 
 
+def test_visits_and_means_lie_side_by_side_whatever_arrays_a_drift_has(cuda):
+    state = ma.World(ma.Uniform()).start(4)
+    state = state._replace(drift=Inner(1.0, np.zeros(4)), noise=Inner(1.0, np.zeros(4)))
+    layout = cuda.Layout((state, ma.UniformPlay().start(5)))
+    visits, means = layout.slices[id(state.visits)], layout.slices[id(state.means)]
+    assert (means.start, visits.start * 8 % 16, visits.step) == (visits.start + 1, 0, 4)
+
+
 def test_an_array_of_two_dimensions_is_refused(cuda):
     with pytest.raises(TypeError, match="arrays of a state must have one dimension to go on a GPU, not 2"):
         cuda.Layout(Inner(1.0, np.zeros((2, 2))))

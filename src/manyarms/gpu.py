@@ -105,8 +105,8 @@ class GPU:
         most = int(min(WAVE, self.room // each))
         if most == 0:
             raise MemoryError(
-                f"simulate: one replication of {run.spec.label()} takes {each / 2**30:.1f} GiB, more than the GPU has "
-                "free; ask for a shorter horizon, no log, or device='cpu'"
+                f"simulate: one replication of {run.spec.label()} takes {each:,} bytes, more than the GPU has free for "
+                "it; ask for a shorter horizon, no log, or device='cpu'"
             )
         waves = -(-self.job.replications // most)
         return -(-self.job.replications // waves)

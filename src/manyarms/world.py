@@ -37,12 +37,12 @@ from .streams import (
 class WorldState(NamedTuple):
     """A world in the middle of a replication."""
 
-    reservoir: Any
-    drift: Any
-    noise: Any
     # These two come first and one after the other, so that a GPU has them side by side: see store_both.
     visits: NDArray[np.int64]  # slot -> the address of its arm's next play: (arm, plays so far)
     means: NDArray[np.float64]  # slot -> its arm's present mean
+    reservoir: Any
+    drift: Any
+    noise: Any
     arm_key: int
     noise_key: int
     drift_key: int

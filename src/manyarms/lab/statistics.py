@@ -197,7 +197,9 @@ def number(value: float) -> str:
 
 
 def with_half_width(mean: float, half_width: float, digits: int | None = None) -> str:
-    """A mean with the half-width of its interval, to two digits of the latter or so many behind the point.
+    """A mean with the half-width of its interval, to two digits of the latter.
+
+    With ``digits``, so many stand behind the point, and the half-width is rounded up.
 
     Examples
     --------
@@ -208,4 +210,6 @@ def with_half_width(mean: float, half_width: float, digits: int | None = None) -
         return number(mean) if digits is None or math.isnan(mean) else f"{mean:,.{digits}f}".replace("-", "−")
     if digits is None:
         digits = 0 if half_width == 0.0 else min(4, max(0, 1 - math.floor(math.log10(half_width))))
+    else:
+        half_width = math.ceil(half_width * 10**digits) / 10**digits
     return f"{mean:,.{digits}f} ± {half_width:,.{digits}f}".replace("-", "−")

@@ -1,0 +1,430 @@
+"""Report: a study's results as one HTML file that loads nothing.
+
+The file holds means and intervals at every checkpoint, the final regrets of some replications, and the
+script that draws them. It depends on the result files and on what the caller adds, and on nothing else: not
+on the hour, not on the machine.
+"""
+
+import html
+import importlib.resources
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..results import COLOURS, Table
+from ..version import __version__
+from .figures import MARKERS
+from .files import CellResult, at_once, read_result
+from .statistics import (
+    LAST_PART,
+    Grid,
+    Slope,
+    difference,
+    means_and_half_widths,
+    number,
+    slope_over_horizons,
+    slope_within,
+    with_half_width,
+)
+
+MOST_DOTS = 200
+"""How many replications of a cell are drawn one by one."""
+
+DASHES = ("none", "7 4", "2 3")
+DARK = {"#000000": "#FFFFFF"}  # what a colour is on a dark page, where it is another
+
+PANELS = {
+    "restarts": ("Restarts", "changes noticed"),
+    "arms": ("Arms drawn", "fresh arms"),
+    "V": ("V", "total variation"),
+    "V_R": ("V<sub>R</sub>", "the part of V that went down"),
+    "L": ("L", "changes"),
+    "L_R": ("L<sub>R</sub>", "changes that went down"),
+}
+"""What is drawn over time: by column, its heading and what it is."""
+
+
+class Section(NamedTuple):
+    """What a caller puts in front of a report: plain text, no markup.
+
+    Parameters
+    ----------
+    heading
+        Its title.
+    paragraphs
+        Texts.
+    tables
+        Tables, or lists of rows as in ``manyarms.results.Table``.
+    """
+
+    heading: str
+    paragraphs: Sequence[str] = ()
+    tables: Sequence[Table | list[dict[str, Any]]] = ()
+
+
+def read_results(folder: str | Path) -> list[CellResult]:
+    """The results in a study's folder, as ``manyarms run`` has left them."""
+    paths = sorted(Path(folder).glob("cells/*.parquet"))
+    if not paths:
+        raise FileNotFoundError(f"there are no results in {str(folder)!r}: no files cells/*.parquet")
+    return [read_result(path) for path in paths]
+
+
+def write_report(
+    results: Iterable[CellResult],
+    path: str | Path,
+    command: str = "",
+    sections: Iterable[Section | tuple[Any, ...]] = (),
+) -> Path:
+    """Write a report at once; return its path."""
+    path = Path(path)
+    page = report(results, command, sections)
+    with at_once(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return path
+
+
+def report(results: Iterable[CellResult], command: str = "", sections: Iterable[Section | tuple[Any, ...]] = ()) -> str:
+    """A study's results as one HTML page.
+
+    Parameters
+    ----------
+    results
+        Of one study.
+    command
+        What made them, to be shown under the settings.
+    sections
+        What comes before the results: ``Section(heading, paragraphs, tables)``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import manyarms as ma
+    >>> from manyarms.lab import Study, read_result, run
+    >>> worlds = {"still": ma.World(ma.PowerLaw(beta=1.0))}
+    >>> study = Study.of("small", {"uniform": ma.UniformPlay()}, worlds, horizons=[500], replications=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = report([read_result(path) for path in run(study, folder)])
+    >>> "<title>small</title>" in page
+    True
+    """
+    grid = Grid(results)
+    cells = [(world, horizon) for world in grid.worlds for horizon in grid.horizons if grid.at(world, horizon)]
+    return _filled(
+        _asset("report.html"),
+        {
+            "title": _text(grid.study.name),
+            "version": _text(__version__),
+            "about": f'<p class="about">{_text(grid.study.about)}</p>' if grid.study.about else "",
+            "facts": _facts(grid),
+            "sections": "".join(_added(Section(*section)) for section in sections),
+            "ends": "".join(_ends(grid, place, *cell) for place, cell in enumerate(cells)),
+            "drawn": _drawn(grid),
+            "differences": _differences(grid, cells),
+            "growth": _growth(grid, cells),
+            "panels": "".join(_panel(column) for column in PANELS),
+            "settings": _settings(grid, command),
+            "colours": _colours(len(grid.policies)),
+            "style": _asset("report.css"),
+            "script": _asset("report.js"),
+            "data": _json(page_data(grid, cells)),
+        },
+    )
+
+
+# ---------------------------------------------------------------- what the script draws
+
+
+def page_data(grid: Grid, cells: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    """The numbers of the charts, six digits each."""
+    return {
+        "policies": [{"name": name, "marker": place % len(MARKERS)} for place, name in enumerate(grid.policies)],
+        "worlds": grid.worlds,
+        "horizons": grid.horizons,
+        "cells": [_cell_data(grid, *cell) for cell in cells],
+        "growth": [list(_growth_data(grid, world)) for world in grid.worlds] if len(grid.horizons) > 1 else [],
+    }
+
+
+def _cell_data(grid: Grid, world: str, horizon: int) -> dict[str, Any]:
+    found = grid.at(world, horizon)
+    policies = []
+    for name, result in found.items():
+        ends = result.column("regret")[:, -1]
+        policies.append(
+            {
+                "policy": grid.policies.index(name),
+                "columns": {
+                    column: [_short(part) for part in means_and_half_widths(result.column(column))]
+                    for column in ("regret", *PANELS)
+                },
+                "end": [_short(part) for part in means_and_half_widths(ends)],
+                "ends": _short(ends[:MOST_DOTS]),
+            }
+        )
+    return {
+        "world": grid.worlds.index(world),
+        "horizon": grid.horizons.index(horizon),
+        "rounds": next(iter(found.values())).rounds.tolist(),
+        "policies": policies,
+        "differences": [
+            [_short(difference(first, second)[:2]) for second in found.values()] for first in found.values()
+        ],
+    }
+
+
+def _growth_data(grid: Grid, world: str) -> Iterator[dict[str, Any]]:
+    for place, name in enumerate(grid.policies):
+        results = grid.over_horizons(world, name)
+        if len(results) < 2:
+            continue
+        horizons = [result.cell.horizon for result in results]
+        found = [means_and_half_widths(result.column("regret")[:, -1]) for result in results]
+        fit = slope_over_horizons(results)
+        ends = [horizons[0], horizons[-1]] if math.isfinite(fit.slope) else []
+        yield {
+            "policy": place,
+            "x": horizons,
+            "mean": _short([mean for mean, _ in found]),
+            "half": _short([half for _, half in found]),
+            "fit": {"x": ends, "y": _short([fit.factor * end**fit.slope for end in ends])},
+        }
+
+
+def _short(values: Any) -> Any:
+    """Numbers with six digits as plain JSON values; None for those that are none."""
+    if np.ndim(values):
+        return [_short(value) for value in values]
+    return float(f"{values:.6g}") if math.isfinite(values) else None
+
+
+# ---------------------------------------------------------------- tables
+
+
+def _facts(grid: Grid) -> str:
+    replications = sorted({len(result.values) for result in grid.results})
+    facts = [
+        (len(grid.policies), "policy" if len(grid.policies) == 1 else "policies"),
+        (len(grid.worlds), "world" if len(grid.worlds) == 1 else "worlds"),
+        (" · ".join(f"{horizon:,}" for horizon in grid.horizons), "horizon" if len(grid.horizons) == 1 else "horizons"),
+        ("–".join(f"{many:,}" for many in (replications[0], replications[-1])[: len(replications)]), "replications"),
+        (grid.study.seed, "seed"),
+    ]
+    return "".join(f"<div><dt>{name}</dt><dd>{_text(value)}</dd></div>" for value, name in facts)
+
+
+def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
+    head = ["Policy", "Mean regret", "sd", "Restarts", "Arms drawn", "V", "V<sub>R</sub>", "L", "L<sub>R</sub>"]
+    lines = []
+    for name, result in grid.at(world, horizon).items():
+        regret = result.column("regret")[:, -1]
+        mean, half_width = means_and_half_widths(regret)
+        spread = float(regret.std(ddof=1)) if len(regret) > 1 else math.nan
+        others = [number(float(result.column(column)[:, -1].mean())) for column in PANELS]
+        lines.append([_named(grid, name), with_half_width(float(mean), float(half_width)), number(spread), *others])
+    caption = (
+        f"After round {horizon:,} in the world “{_text(world)}”: means over replications. ± is half the width of the "
+        "95 % interval (Student’s t), sd the spread of single replications."
+    )
+    return f'<div data-cell="{place}">{_table(head, lines, caption)}</div>'
+
+
+def _drawn(grid: Grid) -> str:
+    most = max(len(result.values) for result in grid.results)
+    return f" The first {MOST_DOTS} of {most:,} replications are drawn." if most > MOST_DOTS else ""
+
+
+def _differences(grid: Grid, cells: Sequence[tuple[str, int]]) -> str:
+    if len(grid.policies) < 2:
+        return ""
+    pairs = "".join(_pairs(grid, place, *cell) for place, cell in enumerate(cells))
+    return f"""<section id="differences">
+<h2>Differences</h2>
+<p class="note">Final regret of one policy minus that of another, replication by replication: both met the same arms
+with the same luck. A full mark says that 0 lies outside the 95 % interval, a hollow one that it does not. Between equal
+policies, one comparison in twenty comes out full by chance.</p>
+<div class="control chooser"><label for="reference" class="name">Compared with</label>
+<select id="reference"></select></div>
+<div class="rows" data-chart="differences"></div>
+<details><summary>All pairs</summary>{pairs}</details>
+</section>"""
+
+
+def _pairs(grid: Grid, place: int, world: str, horizon: int) -> str:
+    found = grid.at(world, horizon)
+    lines = []
+    for first, row in found.items():
+        cells = [_named(grid, first)]
+        for second, column in found.items():
+            if first == second:
+                cells.append("·")
+                continue
+            pair = difference(row, column)
+            words = with_half_width(pair.mean, pair.half_width)
+            cells.append(f"<strong>{words}</strong>" if pair.is_clear else words)
+        lines.append(cells)
+    head = ["Row minus column", *(_text(name) for name in found)]
+    caption = (
+        f"Final regret, row minus column, in the world “{_text(world)}”, horizon {horizon:,}, with the half-width of "
+        "its 95 % interval. Bold where 0 lies outside."
+    )
+    return f'<div data-cell="{place}" class="pairs">{_table(head, lines, caption)}</div>'
+
+
+def _growth(grid: Grid, cells: Sequence[tuple[str, int]]) -> str:
+    within = []
+    for place, (world, horizon) in enumerate(cells):
+        fits = {name: slope_within(result) for name, result in grid.at(world, horizon).items()}
+        caption = (
+            f"Within a run: mean regret against the round, from {math.ceil(horizon / LAST_PART):,} to {horizon:,}, "
+            f"in the world “{_text(world)}”."
+        )
+        within.append(f'<div data-cell="{place}">{_slopes(grid, fits, "Checkpoints", caption)}</div>')
+    if len(grid.horizons) < 2:
+        return f'<div class="narrow">{"".join(within)}</div>'
+    between = []
+    for place, world in enumerate(grid.worlds):
+        over = {name: grid.over_horizons(world, name) for name in grid.policies}
+        fits = {name: slope_over_horizons(results) for name, results in over.items() if len(results) > 1}
+        caption = f"Between runs: mean final regret against the horizon, in the world “{_text(world)}”."
+        between.append(f'<div data-world="{place}">{_slopes(grid, fits, "Horizons", caption)}</div>')
+    return (
+        '<div class="two"><figure><div class="chart" data-chart="growth"></div><figcaption>Mean final regret against '
+        "the horizon, with 95 % intervals and fitted lines.</figcaption></figure>"
+        f"<div>{''.join(between)}{''.join(within)}</div></div>"
+    )
+
+
+def _slopes(grid: Grid, fits: dict[str, Slope], points: str, caption: str) -> str:
+    lines = [
+        [_named(grid, name), with_half_width(fit.slope, fit.half_width, digits=3), number(fit.points)]
+        for name, fit in fits.items()
+    ]
+    return _table(["Policy", "Slope", points], lines, caption)
+
+
+def _panel(column: str) -> str:
+    heading, what = PANELS[column]
+    return (
+        f'<figure class="panel" data-column="{column}"><h3>{heading}</h3><p>{what}</p>'
+        '<div class="chart"></div></figure>'
+    )
+
+
+def _settings(grid: Grid, command: str) -> str:
+    study = grid.study
+    checkpoints = study.checkpoints if isinstance(study.checkpoints, int) else len(study.checkpoints)
+    lines = [("Command", f"<pre>{_text(command)}</pre>")] if command else []
+    lines += [
+        ("Study", f"{_text(study.name)}, digest <code>{study.digest()}</code>"),
+        ("Seed", f"{study.seed}"),
+        ("Replications", f"{study.replications:,}"),
+        ("Checkpoints", f"{checkpoints:,}"),
+        ("Version", _text(", ".join(dict.fromkeys(f"manyarms {result.version}" for result in grid.results)))),
+        ("Sources", ", ".join(f"<code>{_text(one)}</code>" for one in dict.fromkeys(r.sources for r in grid.results))),
+    ]
+    told = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in lines)
+    page = f'<dl class="specs">{told}</dl>'
+    for kind, heading in (("world", "Worlds"), ("policy", "Policies")):
+        page += f'<h3>{heading}</h3><dl class="specs">{_specs(grid, kind)}</dl>'
+    return page
+
+
+def _specs(grid: Grid, kind: str) -> str:
+    """Every world or policy with its spec; where a policy has several, with the worlds where each was played."""
+    specs: dict[str, dict[str, list[str]]] = {}
+    for result in grid.results:
+        cell = result.cell
+        spec = json.dumps(getattr(cell, kind).to_json(), ensure_ascii=False)
+        worlds = specs.setdefault(getattr(cell, f"{kind}_name"), {}).setdefault(spec, [])
+        if cell.world_name not in worlds:
+            worlds.append(cell.world_name)
+    page = ""
+    for name, found in specs.items():
+        page += f"<dt>{_text(name)}</dt><dd>"
+        for spec, worlds in found.items():
+            where = f"<small>in {_text(', '.join(worlds))}</small>" if len(found) > 1 else ""
+            page += f"{where}<pre>{_text(spec)}</pre>"
+        page += "</dd>"
+    return page
+
+
+def _added(section: Section) -> str:
+    page = f'<section class="added"><h2>{_text(section.heading)}</h2>'
+    page += "".join(f"<p>{_text(paragraph)}</p>" for paragraph in section.paragraphs)
+    for table in section.tables:
+        rows = table.rows if isinstance(table, Table) else table
+        if rows:
+            lines = [[_value(value) for value in row.values()] for row in rows]
+            is_text = [not _is_number(value) for value in rows[0].values()]
+            page += _table([_text(name) for name in rows[0]], lines, is_text=is_text)
+    return f"{page}</section>"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _value(value: Any) -> str:
+    return number(value) if _is_number(value) else _text(value)
+
+
+def _table(
+    head: Sequence[str], lines: Sequence[Sequence[str]], caption: str = "", is_text: Sequence[bool] | None = None
+) -> str:
+    """A table of cells that are HTML already; the first of a line is its heading."""
+    kinds = [' class="text"' if text else "" for text in is_text or [False] * len(head)]
+    top = "".join(f'<th scope="col"{kind}>{name}</th>' for name, kind in zip(head, kinds, strict=True))
+    body = ""
+    for first, *others in lines:
+        cells = "".join(f"<td{kind}>{cell}</td>" for cell, kind in zip(others, kinds[1:], strict=True))
+        body += f'<tr><th scope="row">{first}</th>{cells}</tr>'
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    said = f'<p class="said">{caption}</p>' if caption else ""
+    return f'{said}<div class="scroll" tabindex="0" role="region" aria-label="{caption or "Table"}">{table}</div>'
+
+
+def _named(grid: Grid, policy: str) -> str:
+    place = grid.policies.index(policy)
+    return (
+        f'<svg class="swatch p{place}" viewBox="0 0 28 14" aria-hidden="true"><line x1="0" y1="7" x2="28" y2="7"/>'
+        f'<use href="#m{place % len(MARKERS)}" x="14" y="7"/></svg>{_text(policy)}'
+    )
+
+
+# ---------------------------------------------------------------- text
+
+
+def _colours(policies: int) -> str:
+    """A class for each policy: its colour and its dashes."""
+    light, dark = [], []
+    for place in range(policies):
+        colour, dash = COLOURS[place % len(COLOURS)], DASHES[place // len(COLOURS) % len(DASHES)]
+        light.append(f".p{place} {{ --c: {colour}; --d: {dash}; }}")
+        if colour in DARK:
+            dark.append(f".p{place} {{ --c: {DARK[colour]}; }}")
+    return "\n".join([*light, "@media screen and (prefers-color-scheme: dark) {", *dark, "}"])
+
+
+def _text(value: Any) -> str:
+    return html.escape(str(value))
+
+
+def _json(values: Any) -> str:
+    """JSON that ends no script."""
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _asset(name: str) -> str:
+    return (importlib.resources.files(__package__) / "report_assets" / name).read_text(encoding="utf-8")
+
+
+def _filled(template: str, parts: dict[str, str]) -> str:
+    """The template with every ``{{name}}`` replaced, once: what is put in is not looked at again."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
