@@ -14,13 +14,23 @@ from manyarms.cli import main, specs_called
 from manyarms.specs import SPEC_TYPES
 
 ROOT = Path(__file__).parent.parent
-QUICK = ["reproduce", "--betas", "1", "--horizon", "300", "--replications", "3"]
+QUICK = ["reproduce", "--betas", "1", "--horizons", "300", "--replications", "3"]
+TINY = """
+name = "tiny"
+replications = 4
+horizons = [100]
+[worlds.still]
+reservoir = {type = "Uniform"}
+[policies.uniform]
+type = "UniformPlay"
+"""
 
 
 def test_every_policy_and_base_is_listed_with_its_first_line(capsys):
     assert main(["policies", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     package = {n: t for n, t in SPEC_TYPES.items() if t.__module__.startswith("manyarms.")}
+    package = {n: t for n, t in package.items() if not t.__module__.startswith("manyarms.lab.")}
     assert {row["name"] for row in rows} >= {n for n, t in package.items() if t.kind in ("policy", "base")}
     assert all(row["what"].endswith((".", "?")) for row in rows if row["name"] in package)
 
@@ -29,39 +39,74 @@ def test_every_part_of_a_world_is_listed(capsys):
     assert main(["worlds"]) == 0
     out = capsys.readouterr().out
     for name, spec_type in SPEC_TYPES.items():
-        if spec_type.kind in ("reservoir", "drift", "noise") and spec_type.__module__.startswith("manyarms."):
-            assert f"\n{name} " in out
+        module = spec_type.__module__
+        if spec_type.kind in ("reservoir", "drift", "noise") and module.startswith("manyarms."):
+            assert (f"\n{name} " in out) == (not module.startswith("manyarms.lab."))
 
 
 @pytest.mark.compiled
-def test_reproduce_prints_a_table_and_writes_the_picture(tmp_path, capsys):
+def test_reproduce_prints_tables_and_writes_reports(tmp_path, capsys):
     assert main([*QUICK, "--folder", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert "Elimination, paper" in out
-    assert "SSUCB, published" in out
-    picture = tmp_path / "reproduce.png"
-    assert str(picture) in out
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    for words in ("as described", "as published", "Elimination, calibrated", "AUCBT-ASW"):
+        assert words in out
+    for mode in ("described", "published"):
+        report = tmp_path / f"figure-1-{mode}.html"
+        assert str(report) in out
+        page = report.read_text(encoding="utf-8")
+        assert "manyarms reproduce --mode both --betas 1.0 --horizons 300 --replications 3" in page
+        assert "What the differences change" in page
+    assert "Own clock" in page  # each of the differences is explained
 
 
 @pytest.mark.compiled
-def test_reproduce_for_machines_is_json_and_repeats_to_the_bit(capsys):
+def test_reproduce_for_machines_is_json_and_repeats_to_the_bit(tmp_path, capsys):
     texts = []
-    for _ in range(2):
-        assert main([*QUICK, "--json"]) == 0
+    for place in ("a", "b", "b"):
+        assert main([*QUICK, "--json", "--folder", str(tmp_path / place)]) == 0
         texts.append(capsys.readouterr().out)
-    assert texts[0] == texts[1]
+    assert texts[0] == texts[1] == texts[2]
     rows = json.loads(texts[0])
     assert {row["beta"] for row in rows} == {1.0}
+    assert {row["mode"] for row in rows} == {"described", "published"}
     assert all(0 < row["mean"] < 300 for row in rows)
+    assert set(rows[0]) == {"mode", "policy", "beta", "horizon", "mean", "sd", "published"}
+
+
+@pytest.mark.compiled
+def test_a_study_is_planned_run_and_kept(tmp_path, capsys):
+    study = tmp_path / "tiny.toml"
+    study.write_text(TINY)
+    arguments = ["run", str(study), "--folder", str(tmp_path)]
+    assert main([*arguments, "--dry-run", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["cells left"], plan["rounds left"]) == (1, 400)
+    assert not (tmp_path / "tiny").exists()
+    assert main([*arguments, "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert (row["policy"], row["horizon"], row["replications"]) == ("uniform", 100, 4)
+    assert main([*arguments, "--dry-run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rounds left"] == 0
+    assert main(arguments) == 0
+    assert str(tmp_path / "tiny" / "cells") in capsys.readouterr().out
+
+
+def test_studies_are_listed(capsys):
+    assert main(["studies", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {"figure-1-described", "figure-1-published", "rising-is-benign"} <= {row["name"] for row in rows}
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["reproduce", "--horizon", "0"], ["horizon", "0"]),
+        (["reproduce", "--horizons", "0"], ["horizon", "0"]),
         (["reproduce", "--betas", "-1"], ["beta", "-1"]),
         (["reproduce", "--seed", "-5"], ["seed", "-5"]),
+        (["run", "nothing"], ["nothing", "rising-is-benign"]),
+        (["run", "nothing.toml"], ["nothing.toml", "rising-is-benign"]),
+        (["run", "rising-is-benign", "--replications", "0"], ["replications", "0"]),
+        (["run", "rising-is-benign", "--cluster", "here"], ["here", "local:N"]),
         (["check", "Nothing"], ["Nothing", "Elimination"]),
         (["check", "no_such_module:Name"], ["no_such_module:Name"]),
     ],

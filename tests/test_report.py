@@ -11,7 +11,7 @@ import manyarms as ma
 from manyarms.lab.files import CellResult, write_result
 from manyarms.lab.report import MOST_DOTS, Section, read_results, report, write_report
 from manyarms.lab.statistics import Grid, difference, means_and_half_widths, slope_over_horizons, with_half_width
-from manyarms.lab.study import Study
+from manyarms.lab.study import Cell, Study
 from manyarms.results import COLOURS, Table
 from manyarms.trace import COLUMNS
 
@@ -117,6 +117,20 @@ def test_one_of_everything_is_enough():
     assert "#differences" not in text
     assert 'data-chart="growth"' not in text
     assert "NaN" not in text.partition('id="data">')[2].partition("</script>")[0]
+
+
+def test_policies_in_worlds_of_their_own_are_not_called_paired(page_text):
+    assert "All policies meet the same arms with the same luck" in page_text
+    cells = tuple(
+        Cell("the same name", world, name, POLICIES[name], horizon)
+        for horizon in (500, 1000)
+        for name, world in zip(POLICIES, [*WORLDS.values(), WORLDS["still"]], strict=True)
+    )
+    text = report(made_up(Study("apart", cells, 4)))
+    assert "the same luck" not in text
+    assert text.count("worlds of their own") == 2
+    assert "<small>Elimination, UniformPlay</small><pre>" in text
+    assert "<small>SSUCB</small><pre>" in text
 
 
 def test_policies_have_the_palette_s_colours(page_text):

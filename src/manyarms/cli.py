@@ -5,11 +5,9 @@ import importlib
 import json
 import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import reproduce
 from .checks import CheckError, checks, examples
 from .gpu import DEVICES
 from .results import Table
@@ -41,14 +39,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"manyarms {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    again = commands.add_parser("reproduce", help="the paper's algorithms in the world of its figure")
-    again.add_argument("--betas", type=float, nargs="+", default=list(reproduce.BETAS), metavar="BETA")
-    again.add_argument("--horizon", type=int, default=reproduce.HORIZON)
-    again.add_argument("--replications", type=int, default=reproduce.REPLICATIONS)
-    again.add_argument("--seed", type=int, default=reproduce.SEED)
+    again = commands.add_parser("reproduce", help="the paper's figure, as described and as published")
+    again.add_argument("--mode", choices=("described", "published", "both"), default="both")
+    again.add_argument("--betas", type=float, nargs="+", metavar="BETA")
+    again.add_argument("--horizons", type=int, nargs="+", metavar="HORIZON")
+    again.add_argument("--replications", type=int)
+    again.add_argument("--seed", type=int)
+    again.add_argument("--jobs", type=int, help="threads; all cores if left out")
     again.add_argument("--device", choices=DEVICES, default="cpu", help="where to play; the numbers are the same")
-    again.add_argument("--folder", type=Path, default=Path("results"), help="where the picture goes")
-    again.add_argument("--json", action="store_true", help="rows for machines instead of a table")
+    again.add_argument("--folder", type=Path, default=Path("results"), help="where results and reports go")
+    again.add_argument("--json", action="store_true", help="rows for machines instead of tables and reports")
     again.set_defaults(run=_reproduce)
 
     studies = commands.add_parser("studies", help="the studies that come with the package")
@@ -87,29 +87,44 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    if not options.json:  # what would fail at the end fails at once
-        matplotlib = importlib.import_module("matplotlib")
-        matplotlib.use("Agg")
-        options.folder.mkdir(parents=True, exist_ok=True)
-    began = time.perf_counter()
-    results = reproduce.reproduce(options.betas, options.horizon, options.replications, options.seed, options.device)
-    if not all(result.is_complete for result in results.values()):
-        print("interrupted; nothing was written", file=sys.stderr)
-        return 130
+    from .lab import reproduce
+    from .lab.figure_1 import MODES
+
+    given = {name: getattr(options, name) for name in ("betas", "horizons", "replications", "seed")}
+    modes = MODES if options.mode == "both" else (options.mode,)
+    results = reproduce.reproduce(
+        modes,
+        folder=options.folder,
+        jobs=options.jobs,
+        device=options.device,
+        **{name: value for name, value in given.items() if value is not None},
+    )
     if options.json:
         print(json.dumps(reproduce.rows(results), indent=1))
         return 0
-    seconds = time.perf_counter() - began
-    print(
-        f"Regret in the world of the paper's figure: horizon {options.horizon:,}, "
-        f"{options.replications} replications, seed {options.seed}, {seconds:.0f} s.\n"
-        "Every policy meets the same arms and the same noise. ± is the 95 % interval.\n"
-    )
-    print(reproduce.table(results))
-    path = options.folder / "reproduce.png"
-    reproduce.figure(results).savefig(path, dpi=150)
-    print(f"\nThe curves are in {path}")
+    for mode in modes:
+        study = results[mode][0].study
+        print(
+            f"Regret in the world of the paper's figure, as {mode}: horizon {max(c.horizon for c in study.cells):,}, "
+            f"{study.replications} replications, seed {study.seed}. ± is the standard deviation of one replication.\n"
+        )
+        print(reproduce.end_table(results, mode), end="\n\n")
+    for path in reproduce.write_reports(results, options.folder, command_line(options)):
+        print(f"The report is {path}")
     return 0
+
+
+def command_line(options: argparse.Namespace) -> str:
+    """The command that gives the same results."""
+    words = ["manyarms", options.command]
+    for name, value in vars(options).items():
+        if name in ("command", "run", "json", "folder", "jobs", "device") or value in (None, False):
+            continue
+        if name == "study":
+            words.append(str(value))
+        elif value is not True:
+            words += [f"--{name.replace('_', '-')}", *(map(str, value) if isinstance(value, list) else [str(value)])]
+    return " ".join(words)
 
 
 def _listing(kinds: Sequence[str], as_json: bool) -> int:
@@ -120,7 +135,7 @@ def _listing(kinds: Sequence[str], as_json: bool) -> int:
             "what": (spec_type.__doc__ or "").strip().splitlines()[0],
         }
         for name, spec_type in sorted(SPEC_TYPES.items())
-        if spec_type.kind in kinds
+        if spec_type.kind in kinds and not spec_type.__module__.startswith(f"{__package__}.lab.")
     ]
     found.sort(key=lambda row: kinds.index(row["kind"]))
     print(json.dumps(found, indent=1, ensure_ascii=False) if as_json else Table(found))

@@ -17,7 +17,7 @@ from ..drifts import Rotting
 from ..noises import GapUniform
 from ..policies import AUCBTASW, SSUCB, Blackbox, Elimination, Policy
 from ..reservoirs import PowerLaw
-from ..specs import positive
+from ..specs import count, positive
 from ..world import World
 from .published import Capped, RottingByBlocks, RottingByPlays, SameArms
 from .study import MADE, Cell, Study
@@ -127,6 +127,7 @@ def figure_1(
     for beta in betas:
         beta = positive("figure 1", "each of the betas", beta)
         for horizon in horizons:
+            horizon = count("figure 1", "each of the horizons", horizon)
             if mode == "published":
                 cells += [
                     published_cell(name, policy, beta, horizon, differences)

@@ -128,6 +128,7 @@ class at_once:  # noqa: N801, used as a statement
             if kind is None:
                 with open(self.temporary, "rb+") as written:
                     os.fsync(written.fileno())
+                os.chmod(self.temporary, 0o666 & ~_umask())  # mkstemp's is for this user alone
                 os.replace(self.temporary, self.path)
                 folder = os.open(self.path.parent, os.O_RDONLY)
                 try:
@@ -136,6 +137,13 @@ class at_once:  # noqa: N801, used as a statement
                     os.close(folder)
         finally:
             self.temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """What new files may not be used for."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def read_result(path: Path) -> CellResult:

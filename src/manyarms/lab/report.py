@@ -49,6 +49,13 @@ PANELS = {
 """What is drawn over time: by column, its heading and what it is."""
 
 
+SAME = "All policies meet the same arms with the same luck"
+APART = (
+    'Some policies here were played in worlds of their own (see <a href="#settings">Settings</a>), so a difference is '
+    "one of policy and world together."
+)
+
+
 class Section(NamedTuple):
     """What a caller puts in front of a report: plain text, no markup.
 
@@ -123,6 +130,7 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
             "about": f'<p class="about">{_text(grid.study.about)}</p>' if grid.study.about else "",
             "facts": _facts(grid),
             "sections": "".join(_added(Section(*section)) for section in sections),
+            "beside": _beside(grid),
             "ends": "".join(_ends(grid, place, *cell) for place, cell in enumerate(cells)),
             "drawn": _drawn(grid),
             "differences": _differences(grid, cells),
@@ -208,14 +216,27 @@ def _short(values: Any) -> Any:
 
 def _facts(grid: Grid) -> str:
     replications = sorted({len(result.values) for result in grid.results})
+    horizons = " · ".join(f"{horizon:,}" for horizon in grid.horizons)
     facts = [
-        (len(grid.policies), "policy" if len(grid.policies) == 1 else "policies"),
-        (len(grid.worlds), "world" if len(grid.worlds) == 1 else "worlds"),
-        (" · ".join(f"{horizon:,}" for horizon in grid.horizons), "horizon" if len(grid.horizons) == 1 else "horizons"),
-        ("–".join(f"{many:,}" for many in (replications[0], replications[-1])[: len(replications)]), "replications"),
-        (grid.study.seed, "seed"),
+        (str(len(grid.policies)), "policy" if len(grid.policies) == 1 else "policies"),
+        (str(len(grid.worlds)), "world" if len(grid.worlds) == 1 else "worlds"),
+        (horizons, "horizon" if len(grid.horizons) == 1 else "horizons"),
+        (
+            "–".join(f"{many:,}" for many in sorted({replications[0], replications[-1]})),
+            "replication" if replications[-1] == 1 else "replications",
+        ),
+        (str(grid.study.seed), "seed"),
     ]
-    return "".join(f"<div><dt>{name}</dt><dd>{_text(value)}</dd></div>" for value, name in facts)
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for value, name in facts)
+
+
+def _beside(grid: Grid) -> str:
+    if len(grid.policies) == 1:
+        return ""
+    if not grid.is_paired():
+        return f" {APART}"
+    see = '<a href="#differences">Differences</a>'
+    return f" {SAME}, so two curves may differ clearly even where their bands overlap: see {see}."
 
 
 def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
@@ -245,9 +266,9 @@ def _differences(grid: Grid, cells: Sequence[tuple[str, int]]) -> str:
     pairs = "".join(_pairs(grid, place, *cell) for place, cell in enumerate(cells))
     return f"""<section id="differences">
 <h2>Differences</h2>
-<p class="note">Final regret of one policy minus that of another, replication by replication: both met the same arms
-with the same luck. A full mark says that 0 lies outside the 95 % interval, a hollow one that it does not. Between equal
-policies, one comparison in twenty comes out full by chance.</p>
+<p class="note">Final regret of one policy minus that of another, replication by replication.
+{f"{SAME}." if grid.is_paired() else APART}
+A full mark says that 0 lies outside the 95 % interval, a hollow one that it does not. Between equal policies, one comparison in twenty comes out full by chance.</p>
 <div class="control chooser"><label for="reference" class="name">Compared with</label>
 <select id="reference"></select></div>
 <div class="rows" data-chart="differences"></div>
@@ -336,19 +357,21 @@ def _settings(grid: Grid, command: str) -> str:
 
 
 def _specs(grid: Grid, kind: str) -> str:
-    """Every world or policy with its spec; where a policy has several, with the worlds where each was played."""
-    specs: dict[str, dict[str, list[str]]] = {}
+    """Every world or policy with its spec; where one name has several, with the cells each is of."""
+    other = "policy" if kind == "world" else "world"
+    specs: dict[str, dict[str, list[Any]]] = {}
     for result in grid.results:
-        cell = result.cell
-        spec = json.dumps(getattr(cell, kind).to_json(), ensure_ascii=False)
-        worlds = specs.setdefault(getattr(cell, f"{kind}_name"), {}).setdefault(spec, [])
-        if cell.world_name not in worlds:
-            worlds.append(cell.world_name)
+        spec = json.dumps(getattr(result.cell, kind).to_json(), ensure_ascii=False)
+        specs.setdefault(getattr(result.cell, f"{kind}_name"), {}).setdefault(spec, []).append(result.cell)
     page = ""
     for name, found in specs.items():
         page += f"<dt>{_text(name)}</dt><dd>"
-        for spec, worlds in found.items():
-            where = f"<small>in {_text(', '.join(worlds))}</small>" if len(found) > 1 else ""
+        for spec, cells in found.items():
+            others = ", ".join(dict.fromkeys(getattr(cell, f"{other}_name") for cell in cells))
+            horizons = sorted({cell.horizon for cell in cells})
+            if horizons != grid.horizons:
+                others += f"; horizon {', '.join(f'{horizon:,}' for horizon in horizons)}"
+            where = f"<small>{_text(others)}</small>" if len(found) > 1 else ""
             page += f"{where}<pre>{_text(spec)}</pre>"
         page += "</dd>"
     return page
@@ -392,8 +415,9 @@ def _table(
 def _named(grid: Grid, policy: str) -> str:
     place = grid.policies.index(policy)
     return (
-        f'<svg class="swatch p{place}" viewBox="0 0 28 14" aria-hidden="true"><line x1="0" y1="7" x2="28" y2="7"/>'
-        f'<use href="#m{place % len(MARKERS)}" x="14" y="7"/></svg>{_text(policy)}'
+        f'<span class="named"><svg class="swatch p{place}" viewBox="0 0 28 14" aria-hidden="true">'
+        f'<line x1="0" y1="7" x2="28" y2="7"/><use href="#m{place % len(MARKERS)}" x="14" y="7"/></svg>'
+        f"{_text(policy)}</span>"
     )
 
 

@@ -175,6 +175,14 @@ class Grid:
             if (world, horizon, policy) in self._cells
         }
 
+    def is_paired(self) -> bool:
+        """Whether policies that stand side by side were played in the same world: its name may hide several."""
+        return all(
+            len({result.cell.world.digest() for result in self.at(world, horizon).values()}) <= 1
+            for world in self.worlds
+            for horizon in self.horizons
+        )
+
     def over_horizons(self, world: str, policy: str) -> list[CellResult]:
         """The results of one policy in one world, shortest horizon first."""
         return [
@@ -192,18 +200,18 @@ def number(value: float) -> str:
     """
     if not math.isfinite(value):
         return "–"
-    text = f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.4g}"
+    text = f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:.4g}"
     return text.replace("-", "−")
 
 
 def with_half_width(mean: float, half_width: float, digits: int | None = None) -> str:
-    """A mean with the half-width of its interval, to two digits of the latter.
+    """A mean with the half-width of its interval, to two digits of the latter or more.
 
     With ``digits``, so many stand behind the point, and the half-width is rounded up.
 
     Examples
     --------
-    >>> with_half_width(12345.6, 234.5), with_half_width(-0.57312, 0.0123), with_half_width(5.0, math.nan)
+    >>> with_half_width(12345.6, 234.6), with_half_width(-0.57312, 0.0123), with_half_width(5.0, math.nan)
     ('12,346 ± 235', '−0.573 ± 0.012', '5')
     """
     if not (math.isfinite(mean) and math.isfinite(half_width)):

@@ -121,6 +121,7 @@ class Study:
             object.__setattr__(self, "checkpoints", tuple(self.checkpoints))
         seen: set[tuple[str, str, int]] = set()
         for cell in self.cells:
+            count(self._owner, "each of the horizons", cell.horizon)
             if cell.horizon > LONGEST_RUN:
                 raise ValueError(
                     f"{self._owner}: horizons must be at most {LONGEST_RUN} (2^31 - 1), not {cell.horizon}"

@@ -41,7 +41,7 @@
 
   const number = (value) => {
     if (value === null || !Number.isFinite(value)) return "\u2013";
-    return minus(Math.abs(value) >= 1000 ? fixed(value, 0) : String(Number(value.toPrecision(4))));
+    return minus(Math.abs(value) >= 999.95 ? fixed(value, 0) : String(Number(value.toPrecision(4))));
   };
 
   const withHalfWidth = (mean, half) => {
@@ -104,10 +104,10 @@
     const xs = [...new Set(series.flatMap(({ x }) => x))].sort((a, b) => a - b);
     let low, high;
     if (log) {
-      const positive = series.flatMap(({ mean }) => mean).concat(spans.flat()).filter((value) => value > 0);
-      if (!positive.length) return host.append(element("p", { class: "nothing" }, "Nothing above 0: no logarithms."));
-      const floor = Math.min(...series.flatMap(({ mean }) => mean).filter((value) => value > 0)) / 3;
-      [low, high] = [Math.max(floor, Math.min(...positive)) / 1.1, Math.max(...positive) * 1.15];
+      const means = series.flatMap(({ mean }) => mean).filter((value) => value > 0);
+      if (!means.length) return host.append(element("p", { class: "nothing" }, "Nothing above 0: no logarithms."));
+      const positive = spans.flat().filter((value) => value > 0);
+      [low, high] = [Math.max(Math.min(...means) / 3, Math.min(...positive)) / 1.1, Math.max(...positive) * 1.15];
     } else {
       [low, high] = [Math.min(0, ...spans.map(([a]) => a)), Math.max(...spans.map(([, b]) => b))];
       high = high > low ? high + (high - low) * 0.05 : low + 1;
@@ -142,6 +142,7 @@
     const layers = series.map(({ policy, x: at, mean, half, fit }, order) => {
       const layer = svg("g", { class: `series p${policy}`, "data-policy": policy });
       const shown = at.map((_, k) => k).filter((k) => !log || mean[k] > 0);
+      if (!shown.length) return layer;
       if (fit) {
         layer.append(svg("path", { class: "curve", d: path(fit.x.map((value, k) => [x(value), y(fit.y[k])])) }));
         for (const k of shown) {
@@ -161,7 +162,7 @@
         const target = edge.left + ((k + (order + 1) / (series.length + 1)) / marks) * (width - edge.left - edge.right);
         return shown.reduce((best, each) => (Math.abs(x(at[each]) - target) < Math.abs(x(at[best]) - target) ? each : best), shown[0]);
       }));
-      for (const k of places) if (k !== undefined) layer.append(mark(policy, x(at[k]), y(mean[k])));
+      for (const k of places) layer.append(mark(policy, x(at[k]), y(mean[k])));
       return layer;
     });
     picture.append(...layers);
@@ -263,10 +264,15 @@
       if (!log || mean > 0) {
         const [from, to] = half === null ? [mean, mean] : [mean - half, mean + half];
         if (zero) {
-          if (half !== null) picture.append(line(x(from), middle, x(to), middle, "bar"), line(x(from), middle - 5, x(from), middle + 5, "bar"), line(x(to), middle - 5, x(to), middle + 5, "bar"));
+          if (half !== null) {
+            picture.append(line(x(from), middle, x(to), middle, "bar"));
+            if (x(to) - x(from) > 16) for (const end of [x(from), x(to)]) picture.append(line(end, middle - 5, end, middle + 5, "bar"));
+          }
           picture.append(mark(policy, x(mean), middle, clear ? "mark" : "hollow"));
         } else {
-          picture.append(line(x(log ? Math.max(from, low) : from), middle, x(to), middle, "mean"), line(x(mean), middle - 9, x(mean), middle + 9, "mean"));
+          const left = x(log ? Math.max(from, low) : from);
+          for (const kind of ["halo", "mean"])
+            picture.append(line(left, middle, x(to), middle, kind), line(x(mean), middle - 10, x(mean), middle + 10, kind));
         }
       }
       plot.append(picture);
@@ -384,6 +390,7 @@
     });
     $("#reference")?.addEventListener("change", (event) => { state.reference = Number(event.target.value); render(); });
     $(".toolbar").hidden = false;
+    $(".without").remove();
   }
 
   // ---------------------------------------------------------------- widths and paper
