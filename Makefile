@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: setup test test-compiled test-uncompiled reproduce bench bench-peers lint calibrate verify clean
+.PHONY: setup browser test test-compiled test-uncompiled reproduce bench bench-peers lint calibrate verify clean
 
 setup: $(STAMP)
 
@@ -15,7 +15,13 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $(STAMP)
 
-test: setup lint test-compiled test-uncompiled
+test: setup browser lint test-compiled test-uncompiled
+
+# Tests of the report want a real browser. Where it cannot be installed they are skipped, unless CI is set.
+browser:
+	@command -v chromium > /dev/null || command -v google-chrome > /dev/null || \
+	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } || \
+	  echo "no chromium here: the report is not tested in a browser"
 
 # Everything, with the compiler.
 test-compiled: setup

@@ -246,8 +246,9 @@ def test_results_of_another_study_or_other_sources_are_made_again(tmp_path, monk
     with pytest.warns(UserWarning, match="another study"):
         run(small_study().replace(seed=4), tmp_path)
     monkeypatch.setattr(runner, "source_digest", lambda: "0" * 16)
-    with pytest.warns(UserWarning, match="other sources"):
-        runner.what_is_missing(small_study().replace(seed=4), runner.Folder(small_study().replace(seed=4), tmp_path))
+    with pytest.warns(UserWarning, match="7 more files are of other sources") as seen:
+        run(small_study().replace(seed=4), tmp_path)
+    assert len(seen) == 1  # not one for each file
 
 
 def test_without_resume_everything_is_played_again(tmp_path):

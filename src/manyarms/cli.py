@@ -1,12 +1,14 @@
-"""The command line: ``manyarms reproduce | studies | run | policies | worlds | check | bench``."""
+"""The command line: ``manyarms reproduce | studies | run | report | policies | worlds | check | bench``."""
 
 import argparse
 import importlib
 import json
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from .checks import CheckError, checks, examples
 from .gpu import DEVICES
@@ -20,7 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        return int(options.run(options))
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: print(f"manyarms {options.command}: {message}", file=sys.stderr)
+            return int(options.run(options))
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -68,6 +72,12 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--json", action="store_true", help="rows for machines instead of a table")
     run.set_defaults(run=_run)
 
+    report = commands.add_parser("report", help="a study's results as a page to look at, and as figures")
+    report.add_argument("folder", type=Path, help="of the study, such as results/small-beta")
+    report.add_argument("--out", type=Path, help="the page; report.html in that folder if left out")
+    report.add_argument("--figures", type=Path, metavar="FOLDER", help="also figures as PNG, SVG and PDF, in there")
+    report.set_defaults(run=_report)
+
     for kind, text in (("policies", "what can be played"), ("worlds", "what can be played against")):
         listing = commands.add_parser(kind, help=text)
         listing.add_argument("--json", action="store_true", help="for machines")
@@ -112,6 +122,15 @@ def _reproduce(options: argparse.Namespace) -> int:
     for path in reproduce.write_reports(results, options.folder, command_line(options)):
         print(f"The report is {path}")
     return 0
+
+
+def command_of(study: Any) -> str:
+    """The command that runs a study: by its name if it is one of the package's."""
+    from . import lab
+
+    own = study.name in lab.study_names() and lab.named_study(study.name).cells == study.cells
+    name = study.name if own else "study.toml"
+    return f"manyarms run {name} --replications {study.replications} --seed {study.seed}"
 
 
 def command_line(options: argparse.Namespace) -> str:
@@ -172,7 +191,19 @@ def _run(options: argparse.Namespace) -> int:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
     else:
         print(Table(rows))
-        print(f"\nThe results are in {paths[0].parent}")
+        print(f"\nThe results are in {paths[0].parent}; manyarms report {paths[0].parent.parent} makes a page of them")
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from . import lab
+
+    results = lab.read_results(options.folder)
+    path = lab.write_report(results, options.out or options.folder / "report.html", command_of(results[0].study))
+    print(f"The report is {path}")
+    if options.figures:
+        for figure in lab.save_all(results, options.figures):
+            print(figure)
     return 0
 
 

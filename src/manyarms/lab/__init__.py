@@ -1,9 +1,11 @@
-"""The lab: studies, their runner and result files."""
+"""The lab: studies, their runner, result files, figures and reports."""
 
 from .bar import run_with_bar
 from .cluster import cluster_executor
 from .figure_1 import figure_1
+from .figures import difference_figure, growth_figure, regret_figure, save_all
 from .files import BadFile, CellResult, read_result, summary
+from .report import Section, read_results, write_report
 from .runner import Progress, plan, run
 from .study import Cell, Study, find_study, named_study, parse_study, read_study, study_names
 
@@ -12,17 +14,24 @@ __all__ = [
     "Cell",
     "CellResult",
     "Progress",
+    "Section",
     "Study",
     "cluster_executor",
+    "difference_figure",
     "figure_1",
     "find_study",
+    "growth_figure",
     "named_study",
     "parse_study",
     "plan",
     "read_result",
+    "read_results",
     "read_study",
+    "regret_figure",
     "run",
     "run_with_bar",
+    "save_all",
     "study_names",
     "summary",
+    "write_report",
 ]

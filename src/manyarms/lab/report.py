@@ -268,7 +268,8 @@ def _differences(grid: Grid, cells: Sequence[tuple[str, int]]) -> str:
 <h2>Differences</h2>
 <p class="note">Final regret of one policy minus that of another, replication by replication.
 {f"{SAME}." if grid.is_paired() else APART}
-A full mark says that 0 lies outside the 95 % interval, a hollow one that it does not. Between equal policies, one comparison in twenty comes out full by chance.</p>
+A full mark says that 0 lies outside the 95 % interval, a hollow one that it does not. Between equal policies,
+one comparison in twenty comes out full by chance.</p>
 <div class="control chooser"><label for="reference" class="name">Compared with</label>
 <select id="reference"></select></div>
 <div class="rows" data-chart="differences"></div>

@@ -85,6 +85,7 @@ class Folder:
         self.study = study
         self.device = device  # chunks for a GPU are larger
         self.path = root / study.name
+        self.unusable: dict[str, list[Path]] = {}  # by reason, files that are there but cannot be kept
 
     def result(self, index: int) -> Path:
         """The result file of a cell."""
@@ -97,13 +98,13 @@ class Folder:
         return self.path / "parts" / f"{chunk.index:04d}-{chunk.first}-{chunk.last}.parquet"
 
     def kept(self, path: Path, index: int, first: int, last: int) -> CellResult | None:
-        """What a file holds, if it is what this study and these sources would make; else a warning that names it."""
+        """What a file holds, if it is what this study and these sources would make; else a note why not."""
         try:
             found = read_result(path)
         except FileNotFoundError:
             return None
         except BadFile as error:
-            warnings.warn(f"{error}; it is made again", stacklevel=2)
+            self.unusable.setdefault(str(error), []).append(path)
             return None
         reason = ""
         if found.sources != source_digest():
@@ -113,9 +114,18 @@ class Folder:
         elif (found.index, found.first, found.first + len(found.values)) != (index, first, last):
             reason = "other replications"
         if reason:
-            warnings.warn(f"{path} is of {reason}; it is made again", stacklevel=2)
+            self.unusable.setdefault(f"of {reason}", []).append(path)
             return None
         return found
+
+    def warn_of_unusable(self) -> None:
+        """One warning for each reason, that names a file."""
+        for reason, paths in self.unusable.items():
+            if reason.startswith("of "):
+                more = f" and {len(paths) - 1} more files are" if len(paths) > 1 else " is"
+                reason = f"{paths[0]}{more} {reason}"
+            warnings.warn(f"{reason}; made again", stacklevel=3)
+        self.unusable.clear()
 
 
 def run(
@@ -167,6 +177,7 @@ def run(
     with at_once(home.path / "study.json") as path:
         path.write_text(json.dumps(study.to_json(), indent=1) + "\n", encoding="utf-8")
     missing, unmade = what_is_missing(study, home)
+    home.warn_of_unusable()
     left = sum((chunk.last - chunk.first) * study.cells[chunk.index].horizon for chunk in missing)
     played = 0
     waiting: dict[int, int] = {}  # cell -> chunks without a file
