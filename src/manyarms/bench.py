@@ -51,6 +51,7 @@ def policies_timed() -> dict[str, Policy]:
         "Elimination, paper": Elimination(beta=1.0, preset="paper"),
         "Blackbox(UCB)": Blackbox(base=UCB(), beta=1.0, preset="paper"),
         "SSUCB": SSUCB(beta=1.0),
+        "SSUCB, paper": SSUCB(beta=1.0, preset="paper"),
         "Subsample(Greedy)": Subsample(base=Greedy(), beta=1.0),
         "UniformPlay": UniformPlay(),
         "Oracle": Oracle(),
