@@ -91,6 +91,21 @@ def test_a_study_is_planned_run_and_kept(tmp_path, capsys):
     assert str(tmp_path / "tiny" / "cells") in capsys.readouterr().out
 
 
+@pytest.mark.compiled
+def test_a_report_and_figures_are_made_of_a_folder(tmp_path, capsys):
+    study = tmp_path / "tiny.toml"
+    study.write_text(TINY)
+    assert main(["run", str(study), "--folder", str(tmp_path)]) == 0
+    assert main(["report", str(tmp_path / "tiny"), "--figures", str(tmp_path / "figures")]) == 0
+    out = capsys.readouterr().out
+    page = tmp_path / "tiny" / "report.html"
+    assert str(page) in out
+    assert "manyarms run study.toml --replications 4 --seed 0" in page.read_text(encoding="utf-8")
+    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".png", ".svg", ".pdf"}
+    assert main(["report", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
 def test_studies_are_listed(capsys):
     assert main(["studies", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
