@@ -1,7 +1,10 @@
 """Studies, their runner and result files."""
 
+import concurrent.futures
 import contextlib
+import importlib
 import json
+import linecache
 import os
 import random
 import resource
@@ -32,6 +35,7 @@ from manyarms.lab import (
     study_names,
     summary,
 )
+from manyarms.lab.files import sources_of
 
 TEXT = """
 name = "two-betas"
@@ -104,6 +108,9 @@ def test_a_table_is_every_policy_in_every_world_over_every_horizon():
         (('name = "two-betas"', 'name = "two/betas"'), ["name", "two/betas"]),
         (('[worlds."beta {beta}"]', "[worlds.same]"), ["twice"]),
         (("horizons = [300, 600]", "horizons = [300, 600"), ["TOML"]),
+        (("horizons = [300, 600]", "horizons = 1.5"), ["horizons", "1.5"]),
+        (('name = "two-betas"', "name = 3"), ["name", "3"]),
+        (("[policies.uniform]", '[policies."{beta}"]\ntype = "SSUCB"\nbeta = 1.0\n[policies."1.0"]'), ["1.0", "twice"]),
     ],
 )
 def test_what_is_wrong_with_a_study_is_named(change, words):
@@ -153,7 +160,7 @@ def test_a_result_can_be_run_again_from_its_file_alone(tmp_path):
     cell = result.cell
     again = play_range(cell.policy, cell.world, cell.horizon, result.study.seed, result.rounds, 0, len(result.values))
     assert again.tobytes() == result.values.tobytes()
-    assert result.sources == ma.compiled.source_digest()
+    assert result.sources == sources_of(cell)
     assert result.version == ma.__version__
 
 
@@ -245,10 +252,69 @@ def test_results_of_another_study_or_other_sources_are_made_again(tmp_path, monk
     run(small_study(), tmp_path)
     with pytest.warns(UserWarning, match="another study"):
         run(small_study().replace(seed=4), tmp_path)
-    monkeypatch.setattr(runner, "source_digest", lambda: "0" * 16)
+    monkeypatch.setattr(runner, "sources_of", lambda cell: "0" * 16)
     with pytest.warns(UserWarning, match="7 more files are of other sources") as seen:
         run(small_study().replace(seed=4), tmp_path)
     assert len(seen) == 1  # not one for each file
+
+
+def test_another_study_of_the_same_name_destroys_nothing(tmp_path):
+    first, second = small_study(), small_study(replications=5)
+    run(first, tmp_path)
+    before = bytes_below(tmp_path / "small" / "cells")
+    with pytest.warns(UserWarning, match="set aside"):
+        run(second, tmp_path)
+    assert bytes_below(tmp_path / "small" / f"cells-{first.digest()}") == before
+    seen = []
+    with pytest.warns(UserWarning, match="set aside"):
+        run(first, tmp_path, progress=seen.append)
+    assert seen == []  # they came back
+    assert bytes_below(tmp_path / "small" / "cells") == before
+
+
+def test_sources_of_specs_from_elsewhere_count(tmp_path, monkeypatch):
+    module = tmp_path / "elsewhere.py"
+    text = (
+        "import dataclasses\nfrom manyarms.policies.uniform_play import UniformPlay\n"
+        "@dataclasses.dataclass(frozen=True)\nclass ElsewherePlay(UniformPlay):\n    pass\n"
+    )
+    module.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    elsewhere = importlib.import_module("elsewhere")
+    worlds = {"still": ma.World(ma.PowerLaw(beta=1.0))}
+    [cell] = Study.of("own", {"mine": elsewhere.ElsewherePlay()}, worlds, [10], 1).cells
+    before = sources_of(cell)
+    assert before == sources_of(cell)
+    assert before != sources_of(small_study().cells[1])
+    module.write_text(text + "# edited\n")
+    linecache.checkcache()
+    assert sources_of(cell) != before
+
+
+def test_what_an_executor_gives_back_is_looked_at(tmp_path):
+    class Forgetful(concurrent.futures.ThreadPoolExecutor):
+        def submit(self, function, *args, **kwargs):
+            return super().submit(lambda: function(*args, **kwargs)[:1])
+
+    with Forgetful(1) as executor, pytest.raises(RuntimeError, match="shape"):
+        run(small_study(), tmp_path, executor=executor)
+
+
+def test_two_runs_at_a_time_are_refused(tmp_path):
+    def again(progress):
+        run(small_study(), tmp_path)
+
+    with pytest.raises(RuntimeError, match="another run is at work"):
+        run(small_study(), tmp_path, progress=again)
+    run(small_study(), tmp_path)
+
+
+def test_bad_jobs_are_refused_before_anything_is_deleted(tmp_path):
+    run(small_study(), tmp_path)
+    before = bytes_below(tmp_path)
+    with pytest.raises(ValueError, match="jobs"):
+        run(small_study(), tmp_path, jobs=0, resume=False)
+    assert bytes_below(tmp_path) == before
 
 
 def test_without_resume_everything_is_played_again(tmp_path):
@@ -303,7 +369,7 @@ def test_killed_ten_times_and_resumed_the_bytes_are_the_same(tmp_path):
         assert not list((tmp_path / "killed" / "small" / "cells").glob("*.tmp"))
     paths = run(small_study(replications=60), tmp_path / "killed")
     assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in undisturbed]
-    assert not list((tmp_path / "killed" / "small" / "parts").iterdir())
+    assert [path.name for path in (tmp_path / "killed" / "small").iterdir() if path.is_dir()] == ["cells"]
 
 
 @pytest.mark.compiled
@@ -363,8 +429,6 @@ def test_a_cluster_that_cannot_be_is_refused(where):
 
 
 def test_an_executor_of_ones_own(tmp_path):
-    import concurrent.futures
-
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
         paths = run(small_study(), tmp_path, executor=executor)
     assert len(paths) == 8

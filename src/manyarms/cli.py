@@ -110,7 +110,7 @@ def _reproduce(options: argparse.Namespace) -> int:
         **{name: value for name, value in given.items() if value is not None},
     )
     if options.json:
-        print(json.dumps(reproduce.rows(results), indent=1))
+        print(json.dumps(finite(reproduce.rows(results)), indent=1))
         return 0
     for mode in modes:
         study = results[mode][0].study
@@ -122,6 +122,11 @@ def _reproduce(options: argparse.Namespace) -> int:
     for path in reproduce.write_reports(results, options.folder, command_line(options)):
         print(f"The report is {path}")
     return 0
+
+
+def finite(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows for JSON, which has no word for what is not a number."""
+    return [{name: None if value != value else value for name, value in row.items()} for row in rows]
 
 
 def command_of(study: Any) -> str:
@@ -188,7 +193,7 @@ def _run(options: argparse.Namespace) -> int:
     )
     rows = lab.summary([lab.read_result(path) for path in paths])
     if options.json:
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        print(json.dumps(finite(rows), indent=1, ensure_ascii=False))
     else:
         print(Table(rows))
         print(f"\nThe results are in {paths[0].parent}; manyarms report {paths[0].parent.parent} makes a page of them")

@@ -7,9 +7,11 @@ can be run again from the file alone.
 
 import dataclasses
 import hashlib
+import inspect
 import json
 import math
 import os
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,15 +24,16 @@ from numpy.typing import NDArray
 
 from ..compiled import source_digest
 from ..results import mean_and_half_width
+from ..specs import Spec
 from ..trace import COLUMNS
 from ..version import __version__
-from .study import Study
+from .study import Cell, Study
 
 FORMAT = 1
 KEY = b"manyarms"
 
 
-class BadFile(Exception):
+class BadFile(ValueError):
     """A file that is damaged, or not one of ours; the message names it."""
 
 
@@ -57,7 +60,11 @@ class CellResult:
     first: int
     values: NDArray[np.float64]
     version: str = __version__
-    sources: str = dataclasses.field(default_factory=source_digest)
+    sources: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.sources:
+            object.__setattr__(self, "sources", sources_of(self.study.cells[self.index]))
 
     @property
     def cell(self) -> Any:
@@ -91,6 +98,28 @@ class CellResult:
 def values_digest(values: NDArray[np.float64]) -> str:
     """Thirty-two hex digits that change with any bit of the values."""
     return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()[:32]
+
+
+def sources_of(cell: Cell) -> str:
+    """A digest of the sources that play a cell: the package's, and those of specs from elsewhere."""
+    digest = hashlib.sha256(source_digest().encode())
+    for module in sorted(_foreign_modules(cell.policy) | _foreign_modules(cell.world)):
+        try:
+            digest.update(inspect.getsource(sys.modules[module]).encode())
+        except (KeyError, OSError, TypeError):  # typed at a prompt: nobody can say whether it is still the same
+            digest.update(os.urandom(16))
+    return digest.hexdigest()[:16]
+
+
+def _foreign_modules(spec: Any) -> set[str]:
+    """The modules outside the package that define a spec or one of its parts."""
+    if isinstance(spec, tuple):
+        return set().union(*map(_foreign_modules, spec))
+    if not isinstance(spec, Spec):
+        return set()
+    module = type(spec).__module__
+    own = set() if module.partition(".")[0] == __package__.partition(".")[0] else {module}
+    return own.union(*(_foreign_modules(getattr(spec, field.name)) for field in dataclasses.fields(spec)))  # type: ignore[arg-type]
 
 
 def write_result(path: Path, result: CellResult) -> None:
@@ -157,8 +186,8 @@ def read_result(path: Path) -> CellResult:
         raise BadFile(f"{path} is no result of manyarms") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadFile(f"{path} is damaged: {error}") from None
-    if said.get("format") != FORMAT:
-        raise BadFile(f"{path} has format {said.get('format')!r}; this version of manyarms reads {FORMAT}")
+    if not isinstance(said, dict) or said.get("format") != FORMAT:
+        raise BadFile(f"{path} has another format than {FORMAT}, which this version of manyarms reads")
     try:
         study = Study.from_json(said["study"])
         cell = study.cells[said["cell"]]
@@ -168,16 +197,16 @@ def read_result(path: Path) -> CellResult:
         values = np.ascontiguousarray(np.stack(columns, axis=2))
         if values_digest(values) != said["digest"]:
             raise BadFile(f"{path} is damaged: its numbers are not those that were written")
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise BadFile(f"{path} cannot be read: {error}") from None
-    return CellResult(
-        study=study,
-        index=said["cell"],
-        first=said["first"],
-        values=values,
-        version=said["version"],
-        sources=said["sources"],
-    )
+        return CellResult(
+            study=study,
+            index=said["cell"],
+            first=int(said["first"]),
+            values=values,
+            version=str(said["version"]),
+            sources=str(said["sources"]),
+        )
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        raise BadFile(f"{path} cannot be read: {type(error).__name__} {error}") from None
 
 
 def summary(results: Iterable[CellResult]) -> list[dict[str, Any]]:

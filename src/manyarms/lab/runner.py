@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import json
 import re
+import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,10 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import source_digest
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
 from ..engine import play_range, usable_cores
 from ..gpu import chosen_device
-from .files import BadFile, CellResult, at_once, read_result, write_result
+from ..specs import count
+from ..trace import COLUMNS
+from .files import BadFile, CellResult, at_once, read_result, sources_of, write_result
 from .study import Cell, Study
 
 CHUNK_ROUNDS = {"cpu": 50_000_000, "gpu": 20_000_000_000}
@@ -95,7 +102,7 @@ class Folder:
 
     def part(self, chunk: Chunk) -> Path:
         """The file of a chunk, until its cell is complete."""
-        return self.path / "parts" / f"{chunk.index:04d}-{chunk.first}-{chunk.last}.parquet"
+        return self.path / f"parts-{self.study.digest()}" / f"{chunk.index:04d}-{chunk.first}-{chunk.last}.parquet"
 
     def kept(self, path: Path, index: int, first: int, last: int) -> CellResult | None:
         """What a file holds, if it is what this study and these sources would make; else a note why not."""
@@ -107,7 +114,7 @@ class Folder:
             self.unusable.setdefault(str(error), []).append(path)
             return None
         reason = ""
-        if found.sources != source_digest():
+        if found.sources != sources_of(self.study.cells[index]):
             reason = f"other sources (manyarms {found.version})"
         elif found.study.digest() != self.study.digest():
             reason = "another study"
@@ -118,13 +125,42 @@ class Folder:
             return None
         return found
 
+    @contextlib.contextmanager
+    def for_this_run_alone(self) -> Iterator[None]:
+        """Refuse if another run is at work in this folder."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with open(self.path / ".lock", "w") as lock:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # given back when the process ends, however
+                except BlockingIOError:
+                    raise RuntimeError(
+                        f"another run is at work in {self.path}; wait for it or choose another folder"
+                    ) from None
+            yield
+
+    def set_others_aside(self) -> None:
+        """Results of another study of this name go to a folder of their own; those of this one come back from there."""
+        ours = self.path / "cells"
+        for path in sorted(ours.glob("*.parquet")):
+            with contextlib.suppress(BadFile):
+                other = read_result(path).study
+                if other.digest() != self.study.digest():
+                    aside = self.path / f"cells-{other.digest()}"
+                    aside.mkdir(exist_ok=True)
+                    path.replace(aside / path.name)
+                    self.unusable.setdefault(f"of another study; set aside in {aside}", []).append(path)
+        for path in (self.path / f"cells-{self.study.digest()}").glob("*.parquet"):
+            ours.mkdir(exist_ok=True)
+            path.replace(ours / path.name)
+
     def warn_of_unusable(self) -> None:
         """One warning for each reason, that names a file."""
         for reason, paths in self.unusable.items():
             if reason.startswith("of "):
                 more = f" and {len(paths) - 1} more files are" if len(paths) > 1 else " is"
                 reason = f"{paths[0]}{more} {reason}"
-            warnings.warn(f"{reason}; made again", stacklevel=3)
+            warnings.warn(f"{reason}; made anew", stacklevel=3)
         self.unusable.clear()
 
 
@@ -170,12 +206,27 @@ def run(
     (4, 64)
     """
     device = chosen_device(device)
+    jobs = usable_cores() if jobs is None else count("run", "jobs", jobs)
     home = Folder(study, Path(folder), device)
+    with home.for_this_run_alone():
+        return _run(study, home, jobs, executor, resume, progress)
+
+
+def _run(
+    study: Study,
+    home: "Folder",
+    jobs: int,
+    executor: concurrent.futures.Executor | None,
+    resume: bool,
+    progress: Callable[[Progress], None] | None,
+) -> list[Path]:
     if not resume:
-        for path in [*home.path.glob("cells/*.parquet"), *home.path.glob("parts/*.parquet")]:
-            path.unlink()
+        shutil.rmtree(home.path / f"parts-{study.digest()}", ignore_errors=True)
+        for index in range(len(study.cells)):
+            home.result(index).unlink(missing_ok=True)
     with at_once(home.path / "study.json") as path:
         path.write_text(json.dumps(study.to_json(), indent=1) + "\n", encoding="utf-8")
+    home.set_others_aside()
     missing, unmade = what_is_missing(study, home)
     home.warn_of_unusable()
     left = sum((chunk.last - chunk.first) * study.cells[chunk.index].horizon for chunk in missing)
@@ -185,7 +236,7 @@ def run(
         waiting[chunk.index] = waiting.get(chunk.index, 0) + 1
     for index in unmade - set(waiting):  # all of its chunks are there
         complete(home, index)
-    with player(executor, jobs, device) as play:
+    with player(executor, jobs, home.device) as play:
         for chunk, values in play(study, missing):
             write_result(home.part(chunk), CellResult(study, chunk.index, chunk.first, values))
             waiting[chunk.index] -= 1
@@ -196,13 +247,15 @@ def run(
             played, left = played + rounds, left - rounds
             if progress is not None:
                 progress(Progress(played, left, len(waiting)))
-    for leftover in home.path.glob("parts/*"):  # of a run that was stopped between two steps, or of another study
-        leftover.unlink()
+    parts = home.path / f"parts-{study.digest()}"
+    if parts.is_dir():  # what a run that was stopped between two steps has left
+        shutil.rmtree(parts)
     return [home.result(index) for index in range(len(study.cells))]
 
 
 def plan(study: Study, folder: str | Path = "results", jobs: int | None = None) -> dict[str, Any]:
     """What there is to do, and a guess how long it takes."""
+    cores = usable_cores() if jobs is None else count("run", "jobs", jobs)
     missing, unmade = what_is_missing(study, Folder(study, Path(folder)))
     left = sum((chunk.last - chunk.first) * study.cells[chunk.index].horizon for chunk in missing)
     return {
@@ -211,7 +264,7 @@ def plan(study: Study, folder: str | Path = "results", jobs: int | None = None) 
         "cells left": len(unmade),
         "rounds": study.rounds(),
         "rounds left": left,
-        "seconds, roughly": left * NANOSECONDS_A_ROUND * 1e-9 / (jobs or usable_cores()),
+        "seconds, roughly": left * NANOSECONDS_A_ROUND * 1e-9 / cores,
     }
 
 
@@ -244,14 +297,14 @@ Finished = Iterator[tuple[Chunk, NDArray[np.float64]]]
 
 @contextlib.contextmanager
 def player(
-    executor: concurrent.futures.Executor | None, jobs: int | None, device: str
+    executor: concurrent.futures.Executor | None, jobs: int, device: str
 ) -> Iterator[Callable[[Study, list[Chunk]], Finished]]:
     """Somebody who plays chunks and hands out what is finished; stops on the way out."""
     if executor is not None:
         yield lambda study, chunks: play_on(executor, study, chunks, {"device": device})
         return
     stop = np.zeros(1, dtype=np.int64)
-    with concurrent.futures.ThreadPoolExecutor(max_workers=1 if device == "gpu" else jobs or usable_cores()) as threads:
+    with concurrent.futures.ThreadPoolExecutor(max_workers=1 if device == "gpu" else jobs) as threads:
         try:
             yield lambda study, chunks: play_on(threads, study, chunks, {"stop": stop, "device": device})
         finally:  # after an error or Ctrl-C, chunks under way are left
@@ -283,4 +336,7 @@ def play_on(
                 attempts[chunk] += 1
                 futures[submit(chunk)] = chunk
                 continue
+            shape = (chunk.last - chunk.first, study.rounds_kept(study.cells[chunk.index]).size, len(COLUMNS))
+            if values.shape != shape:
+                raise RuntimeError(f"a worker gave back values of shape {values.shape} instead of {shape}")
             yield chunk, values

@@ -110,7 +110,7 @@ class Study:
     about: str = ""
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(str(self.name)):
+        if not _NAME.fullmatch(str(self.name)) or str(self.name) != self.name:
             raise ValueError(f"Study: name must be letters, digits, '.', '-' and '_', not {self.name!r}")
         if not self.cells:
             raise ValueError(f"study {self.name}: it has no cells; give it policies, worlds and horizons")
@@ -205,9 +205,7 @@ class Study:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def crossed(
-    name: str, policies: Mapping[str, Policy], worlds: Mapping[str, World], horizons: Sequence[int]
-) -> list[Cell]:
+def crossed(name: str, policies: Mapping[str, Policy], worlds: Mapping[str, World], horizons: Any) -> list[Cell]:
     """Every policy in every world over every horizon; worlds first, then horizons."""
     for what, given, kind in (("policies", policies, Policy), ("worlds", worlds, World)):
         if not given:
@@ -215,7 +213,7 @@ def crossed(
         for key, spec in given.items():
             if not isinstance(spec, kind):
                 raise ValueError(f"study {name}: {what}.{key} must be a {kind.__name__}, not {spec!r}")
-    if isinstance(horizons, (str, int)) or not horizons:
+    if not isinstance(horizons, Sequence) or isinstance(horizons, str) or not horizons:
         raise ValueError(f"study {name}: horizons must be a list of whole numbers, not {horizons!r}")
     lengths = [count(f"study {name}", "each of the horizons", horizon) for horizon in horizons]
     return [
@@ -272,7 +270,7 @@ def parse_study(text: str, where: str = "study") -> Study:
         policies = _specs(where, "policies", values["policies"], filling, None)
         try:
             cells += crossed(str(values["name"]), policies, worlds, values["horizons"])
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"{where}: {error}") from None
     try:
         kept = values.get("checkpoints", 64)
@@ -282,9 +280,9 @@ def parse_study(text: str, where: str = "study") -> Study:
             replications=values["replications"],
             seed=values.get("seed", 0),
             checkpoints=tuple(kept) if isinstance(kept, list) else count(where, "checkpoints", kept),
-            about=values.get("about", ""),
+            about=str(values.get("about", "")),
         )
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from None
 
 
@@ -308,8 +306,11 @@ def _specs(where: str, field: str, tables: Any, filling: Mapping[str, Any], kind
         if not isinstance(table, Mapping):
             raise ValueError(f"{place} must be a table, not {table!r}")
         values = filled(place, table, filling)
+        key = filled_name(place, name, filling)
+        if key in found:
+            raise ValueError(f"{place}: {key!r} is there twice; give one of the {field} another name")
         try:
-            found[filled_name(place, name, filling)] = spec_from_json(({"type": kind} if kind else {}) | values)
+            found[key] = spec_from_json(({"type": kind} if kind else {}) | values)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{place}: {error}") from None
     return found
