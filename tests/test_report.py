@@ -110,6 +110,14 @@ def test_many_replications_do_not_make_it_large():
     assert len(text) < 100_000
 
 
+def test_what_is_missing_is_said(results, page_text):
+    assert "cells finished" not in page_text
+    some = results[1:]
+    assert f"{len(some)} of {len(results)}" in report(some)
+    order = [policy["name"] for policy in embedded(page_text)["policies"]]
+    assert [policy["name"] for policy in embedded(report(some))["policies"]] == order
+
+
 def test_one_of_everything_is_enough():
     study = Study.of("one", {"uniform": ma.UniformPlay()}, {"still": WORLDS["still"]}, [1000], 1)
     text = report(made_up(study))

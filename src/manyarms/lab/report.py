@@ -227,6 +227,8 @@ def _facts(grid: Grid) -> str:
         ),
         (str(grid.study.seed), "seed"),
     ]
+    if len(grid.results) < len(grid.study.cells):
+        facts.append((f"{len(grid.results)} of {len(grid.study.cells)}", "cells finished"))
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for value, name in facts)
 
 

@@ -163,9 +163,11 @@ class Grid:
             if not len(result.values):
                 raise ValueError(f"the result of the cell {result.cell.label!r} has no replications")
             self._cells[key] = result
-        self.worlds = list(dict.fromkeys(world for world, _, _ in self._cells))
+        # In the order of the study, whether or not all of its cells are there.
+        worlds, policies = ({key[place] for key in self._cells} for place in (0, 2))
+        self.worlds = [name for name in dict.fromkeys(c.world_name for c in self.study.cells) if name in worlds]
         self.horizons = sorted({horizon for _, horizon, _ in self._cells})
-        self.policies = list(dict.fromkeys(policy for _, _, policy in self._cells))
+        self.policies = [name for name in dict.fromkeys(c.policy_name for c in self.study.cells) if name in policies]
 
     def at(self, world: str, horizon: int) -> dict[str, CellResult]:
         """The results in one world over one horizon, by policy."""
