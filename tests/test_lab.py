@@ -265,6 +265,8 @@ def test_another_study_of_the_same_name_destroys_nothing(tmp_path):
     with pytest.warns(UserWarning, match="set aside"):
         run(second, tmp_path)
     assert bytes_below(tmp_path / "small" / f"cells-{first.digest()}") == before
+    run(second, tmp_path, resume=False)
+    assert bytes_below(tmp_path / "small" / f"cells-{first.digest()}") == before
     seen = []
     with pytest.warns(UserWarning, match="set aside"):
         run(first, tmp_path, progress=seen.append)

@@ -220,13 +220,13 @@ def _run(
     resume: bool,
     progress: Callable[[Progress], None] | None,
 ) -> list[Path]:
+    home.set_others_aside()  # first: starting from nothing is meant for this study, not for another of its name
     if not resume:
         shutil.rmtree(home.path / f"parts-{study.digest()}", ignore_errors=True)
         for index in range(len(study.cells)):
             home.result(index).unlink(missing_ok=True)
     with at_once(home.path / "study.json") as path:
         path.write_text(json.dumps(study.to_json(), indent=1) + "\n", encoding="utf-8")
-    home.set_others_aside()
     missing, unmade = what_is_missing(study, home)
     home.warn_of_unusable()
     left = sum((chunk.last - chunk.first) * study.cells[chunk.index].horizon for chunk in missing)
