@@ -2,6 +2,7 @@
 
     python benchmarks/gpu.py --json gpu.json      # on a machine with an NVIDIA GPU, some minutes
     python benchmarks/gpu.py --draw gpu.json gpu.png
+    ncu -k regex:play -c 1 python benchmarks/gpu.py --only Elimination --horizon 60000
 
 Every timing is one call of ``simulate``: results copied back and 64 checkpoints included, compilation not.
 """
@@ -202,6 +203,7 @@ def main():
     parser.add_argument("--draw", type=Path, nargs=2, metavar=("JSON", "PNG"), help="draw figures measured before")
     parser.add_argument("--horizon", type=int, default=1_000_000)
     parser.add_argument("--replications", type=int, default=1 << 16)
+    parser.add_argument("--only", metavar="POLICY", help="play this one once in the figure's world, for a profiler")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     options = parser.parse_args()
     if options.draw:
@@ -210,6 +212,9 @@ def main():
     reason = why_no_gpu()
     if reason is not None:
         sys.exit(f"benchmarks/gpu.py: {reason}")
+    if options.only:
+        seconds(policies()[options.only], worlds()[FIGURE_WORLD], options.horizon, options.replications)
+        return
     short = max(options.horizon // 10, 10)
     figures = {
         "machine": machine(),

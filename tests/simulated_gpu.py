@@ -66,7 +66,7 @@ def compared(policies, world, logs=(False, True)):
 
 def waves():
     """Several waves: which replications each has, the calls of progress, and that nothing else changes."""
-    gpu.WAVE = 2
+    gpu.RESIDENT = gpu.RESIDENT_SCATTERED = 2
     played, calls = [], []
     play = gpu.GPU.play
 
@@ -77,7 +77,7 @@ def waves():
     gpu.GPU.play = noted
     found = found_by("gpu", PAIR, BUSY_WORLD, log=True, progress=lambda *call: calls.append(call))
     gpu.GPU.play = play
-    gpu.WAVE = 1 << 16
+    gpu.RESIDENT = gpu.RESIDENT_SCATTERED = 1 << 16
     return {
         "played": played,
         "calls": calls,
@@ -93,10 +93,10 @@ def interrupted():
     def progress(done, whole):
         raise KeyboardInterrupt
 
-    gpu.WAVE = 1
+    gpu.RESIDENT = gpu.RESIDENT_SCATTERED = 1
     policy = {"it": PAIR["SSUCB"]}
     part = ma.simulate(policy, BUSY_WORLD, HORIZON, 40, SEED, device="gpu", progress=progress)
-    gpu.WAVE = 1 << 16
+    gpu.RESIDENT = gpu.RESIDENT_SCATTERED = 1 << 16
     whole = ma.simulate(policy, BUSY_WORLD, HORIZON, 40, SEED, device="cpu", threads=1)
     numbers = part.replications["it"]
     return {

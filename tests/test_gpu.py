@@ -3,6 +3,7 @@
 What the GPU's compiler makes of the kernels is in test_ptx.py.
 """
 
+import itertools
 import math
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -316,23 +317,45 @@ def test_entries_of_different_arrays_never_overlap(cuda, state):
     assert all(begin % array.itemsize == 0 for array in arrays_of(state) for begin in first_bytes(layout, array))
 
 
+def by_slot(state):
+    """The arrays with an entry for each slot: as long as the first one, 8 bytes an entry, not unsigned."""
+    arrays = arrays_of(state)
+    return [a for a in arrays if a.size == arrays[0].size and a.itemsize == 8 and a.dtype.kind in "if"]
+
+
 @exactly
 @given(state=states)
 @example(state=several)
-def test_entries_of_arrays_that_are_alike_lie_in_one_record(cuda, state):
+def test_entries_of_one_slot_lie_in_as_few_records_as_possible(cuda, state):
     layout = cuda.Layout(state)
-    alike = {}
+    together = by_slot(state)
+    for entry in zip(*(first_bytes(layout, array) for array in together), strict=True):
+        assert len({begin // cuda.RECORD for begin in entry}) == -(-8 * len(together) // cuda.RECORD)
+
+
+@exactly
+@given(state=states)
+@example(state=several)
+@example(state=Outer(np.zeros(3), Inner(1.0, (np.zeros(3, int), np.zeros(3), np.zeros(3, int))), 3, (np.zeros(3),)))
+def test_integers_and_the_floats_after_them_are_one_access_of_16_bytes(cuda, state):
+    layout = cuda.Layout(state)
+    for integers, floats in itertools.pairwise(by_slot(state)):
+        if (integers.dtype.kind, floats.dtype.kind) == ("i", "f"):
+            one, other = layout.slices[id(integers)], layout.slices[id(floats)]
+            assert (other.start, other.step) == (one.start + 1, one.step)
+            assert one.start % 2 == one.step % 2 == 0
+
+
+@exactly
+@given(state=states)
+@example(state=Outer(np.zeros(3), Inner(1.0, (np.zeros(3, np.uint64), np.zeros(3, np.uint64))), 3, (np.zeros(9),)))
+def test_every_other_array_lies_in_one_piece_and_begins_with_a_record(cuda, state):
+    layout = cuda.Layout(state)
+    slots = {id(array) for array in by_slot(state)}
     for array in arrays_of(state):
-        alike.setdefault((array.size, array.itemsize), []).append(array)
-    for (_, item), found in alike.items():
-        most = cuda.RECORD // item
-        for first in range(0, len(found), most):
-            together = found[first : first + most]
-            steps = {layout.slices[id(array)].step for array in together}
-            assert len(steps) == 1
-            assert cuda.RECORD % (steps.pop() * item) == 0
-            for entry in zip(*(first_bytes(layout, array) for array in together), strict=True):
-                assert len({begin // cuda.RECORD for begin in entry}) == 1
+        if id(array) not in slots:
+            assert layout.slices[id(array)].step == 1
+            assert layout.slices[id(array)].start * array.itemsize % cuda.RECORD == 0
 
 
 @pytest.mark.parametrize("policy", list(POLICIES))

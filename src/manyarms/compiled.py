@@ -30,6 +30,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numba as _numba
 import numba.core.cgutils as _cgutils
+import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic as _numba_intrinsic
 from numba.extending import overload
@@ -209,27 +210,59 @@ def on_gpu() -> bool:
 on_gpu = with_compiled_body(on_gpu, lambda: _on_gpu())  # type: ignore[call-arg]
 
 
+def _address_of(context: Any, builder: Any, array_type: Any, array: Any, place: Any, words: int) -> Any:
+    """Where an entry of an array lies, as the address of ``words`` words of 64 bits; and their type."""
+    layout = context.make_array(array_type)(context, builder, array)
+    (stride,) = cgutils.unpack_tuple(builder, layout.strides, 1)
+    address = builder.add(builder.ptrtoint(layout.data, stride.type), builder.mul(place, stride))
+    vector = ir.VectorType(ir.IntType(64), words)
+    return builder.inttoptr(address, vector.as_pointer()), vector
+
+
 @_numba_intrinsic
 def _store_side_by_side(_typing: Any, ones: Any, _others: Any, _place: Any, _one: Any, _other: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        (stride,) = cgutils.unpack_tuple(builder, array.strides, 1)
-        base = builder.ptrtoint(array.data, stride.type)
-        address = builder.add(base, builder.mul(arguments[2], stride))
-        two = ir.VectorType(ir.IntType(64), 2)
+        address, two = _address_of(context, builder, signature.args[0], arguments[0], arguments[2], 2)
         pair = ir.Constant(two, ir.Undefined)
         for place, word in enumerate((arguments[3], builder.bitcast(arguments[4], ir.IntType(64)))):
             pair = builder.insert_element(pair, word, ir.IntType(32)(place))
-        builder.store(pair, builder.inttoptr(address, two.as_pointer()), align=16)
+        builder.store(pair, address, align=16)
         return context.get_dummy_value()
 
     return types.void(ones, _others, types.intp, types.int64, types.float64), generate
 
 
+@_numba_intrinsic
+def _load_side_by_side(_typing: Any, ones: Any, others: Any, _place: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, _ = _address_of(context, builder, signature.args[0], arguments[0], arguments[2], 2)
+        pair = builder.load(address, align=16)
+        words = (builder.extract_element(pair, ir.IntType(32)(place)) for place in (0, 1))
+        found = [
+            builder.bitcast(word, context.get_value_type(kind))
+            for word, kind in zip(words, signature.return_type.types, strict=True)
+        ]
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return types.Tuple((ones.dtype, others.dtype))(ones, others, types.intp), generate
+
+
+@_numba_intrinsic
+def _load_four(_typing: Any, array: Any, _place: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, _ = _address_of(context, builder, signature.args[0], arguments[0], arguments[1], 2)
+        pairs = [builder.load(builder.gep(address, [ir.IntType(64)(half)]), align=16) for half in (0, 1)]
+        found = [builder.extract_element(pair, ir.IntType(32)(place)) for pair in pairs for place in (0, 1)]
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return types.UniTuple(types.int64, 4)(array, types.intp), generate
+
+
 def store_both(integers: Any, floats: Any, place: int, integer: int, value: float) -> None:
     """Write one entry each of two arrays, of integers and of floats.
 
-    On a GPU the two lie side by side, as `manyarms.cuda` sees to, and are written in one go.
+    In their state the two come one after the other. Then they lie side by side on a GPU, as
+    `manyarms.cuda` sees to, and are written in one go.
     """
     integers[place] = integer
     floats[place] = value
@@ -238,12 +271,57 @@ def store_both(integers: Any, floats: Any, place: int, integer: int, value: floa
 def _compiled_store_both(integers: Any, floats: Any, place: int, integer: int, value: float) -> None:
     if on_gpu():
         _store_side_by_side(integers, floats, place, integer, value)  # type: ignore[call-arg]
-    else:
-        integers[place] = integer
-        floats[place] = value
+    else:  # as an unsigned number the place needs no check for counting from the end
+        integers[np.uint64(place)] = integer
+        floats[np.uint64(place)] = value
 
 
 store_both = with_compiled_body(store_both, _compiled_store_both)
+
+
+def load_both(integers: Any, floats: Any, place: int) -> tuple[int, float]:
+    """Read one entry each of two such arrays."""
+    return integers[place], floats[place]
+
+
+def _compiled_load_both(integers: Any, floats: Any, place: int) -> tuple[int, float]:
+    if on_gpu():
+        return _load_side_by_side(integers, floats, place)  # type: ignore[call-arg]
+    return integers[np.uint64(place)], floats[np.uint64(place)]
+
+
+load_both = with_compiled_body(load_both, _compiled_load_both)
+
+
+def load_two(numbers: Any, place: int) -> tuple[Any, Any]:
+    """Read two entries in a row, the first of them at an even place; one access on a GPU, as for ``load_four``."""
+    return numbers[place], numbers[place + 1]
+
+
+def _compiled_load_two(numbers: Any, place: int) -> tuple[Any, Any]:
+    if on_gpu():
+        return _load_side_by_side(numbers, numbers, place)  # type: ignore[call-arg]
+    return numbers[place], numbers[place + 1]
+
+
+load_two = with_compiled_body(load_two, _compiled_load_two)
+
+
+def load_four(integers: Any, place: int) -> tuple[int, int, int, int]:
+    """Read four integers in a row, the first of them at a multiple of four.
+
+    On a GPU that takes two accesses instead of four, of an array that lies in one piece: see `manyarms.cuda.Layout`.
+    """
+    return integers[place], integers[place + 1], integers[place + 2], integers[place + 3]
+
+
+def _compiled_load_four(integers: Any, place: int) -> tuple[int, int, int, int]:
+    if on_gpu():
+        return _load_four(integers, place)  # type: ignore[call-arg]
+    return integers[place], integers[place + 1], integers[place + 2], integers[place + 3]
+
+
+load_four = with_compiled_body(load_four, _compiled_load_four)
 
 
 class Shared(NamedTuple):

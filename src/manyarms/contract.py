@@ -14,8 +14,8 @@ Rules of the contract:
 - The weight of a reward belongs to the choice, not to the state it meets: a ``Choice``
   carries its probability and its block, and a reward for a closed block is counted and
   otherwise ignored.
-- An arm keeps its slot while a policy keeps the arm, and a policy never comes back to an
-  arm it has let go.
+- An arm keeps its slot while a policy keeps the arm, unless the policy says so: ``observe`` may
+  ``relocate`` it. A policy never comes back to an arm it has let go.
 - Kernels allocate nothing: ``spec.start(rounds)`` allocates for that many rounds, ``begin``
   fills in the first values, of every array that will be read. An array that is only ever read is
   marked read-only, and all replications share it.
@@ -104,7 +104,8 @@ ask = _verb("ask")
 tell = _verb("tell")
 # counts(state) -> Counts.
 counts = _verb("counts")
-# observe(state, world, choice) -> state. What an oracle sees; others return the state.
+# observe(state, world, choice) -> state. After each simulated round: oracles look at the world, policies that move arms
+# between slots let it follow, others return the state.
 observe = _verb("observe")
 
 # Bases: finite-armed policies over slots 0 … arms − 1.
@@ -118,6 +119,8 @@ learn = _verb("learn")
 # Worlds.
 # pull(world, slot, arm, round) -> (world, mean, next_mean, reward).
 pull = _verb("pull")
+# relocate(world, source, target) -> None. The arm in slot ``source`` is in slot ``target`` from now on.
+relocate = _verb("relocate")
 # preview(world, arm) -> the first mean of an arm, whether or not it was ever played.
 preview = _verb("preview")
 # fresh_mean(reservoir, bits) -> mean.

@@ -85,7 +85,6 @@ MOST_REGISTERS = 128
 _OPTIONS: dict[str, Any] = {
     "lto": False,  # link-time optimisation would generate the code anew, multiply-adds and all
     "max_registers": MOST_REGISTERS,
-    "shared_memory_carveout": 0,  # all of that memory is cache for us
 }
 
 launchable: Any = cuda.jit(play_one_each, **({} if IS_SIMULATED else _OPTIONS))
@@ -151,28 +150,54 @@ RECORD = 32
 class Layout:
     """Where the arrays of one replication lie: one after another in one row of the batch.
 
-    Arrays of one length and one item size lie entry by entry side by side, up to RECORD bytes an entry:
-    a round touches the entries of one arm in several arrays, and that is one access instead of several.
+    Arrays with an entry for each slot lie entry by entry side by side, up to RECORD bytes an entry: a round
+    touches the entries of one slot in several arrays, and that is one access instead of several. Those arrays
+    are as long as the first one, the world's, and not of unsigned integers, which hold what is looked up by
+    other things than slots. An array of integers and one of floats right after it never part, and begin at
+    an even place: ``load_both`` and ``store_both`` rely on that. Every other array lies in one piece.
     """
 
     def __init__(self, state: Any) -> None:
-        alike: dict[tuple[int, int], list[Any]] = {}
-        for array in _arrays_of(state):
-            if array.ndim != 1:
-                raise TypeError(f"arrays of a state must have one dimension to go on a GPU, not {array.ndim}")
-            alike.setdefault((array.size, array.itemsize), []).append(array)
         self.slices: dict[int, slice] = {}  # id of an array -> where it lies, in items of its size
         self.bytes = 0
-        for (size, item), arrays in alike.items():
-            most = max(1, RECORD // item)
-            for first in range(0, len(arrays), most):
-                side_by_side = arrays[first : first + most]
-                step = 1 << (len(side_by_side) - 1).bit_length()  # so that no record straddles two accesses
-                start = self.bytes // item
-                for place, array in enumerate(side_by_side):
-                    self.slices[id(array)] = slice(start + place, start + size * step, step)
-                self.bytes += -(-size * step * item // RECORD) * RECORD
+        arrays = _arrays_of(state)
+        for array in arrays:
+            if array.ndim != 1:
+                raise TypeError(f"arrays of a state must have one dimension to go on a GPU, not {array.ndim}")
+        slots = arrays[0].size if arrays else 0
+        by_slot = [array for array in arrays if array.size == slots and array.dtype.kind != "u" and array.itemsize == 8]
+        for side_by_side in _records(by_slot):
+            self._place(side_by_side)
+        for array in arrays:
+            if id(array) not in self.slices:
+                self._place([array])
         self.bytes |= RECORD  # an odd number of records: rows begin in different banks
+
+    def _place(self, side_by_side: list[Any]) -> None:
+        """Arrays of one length and item size, entry by entry."""
+        size, item = side_by_side[0].size, side_by_side[0].itemsize
+        step = 1 << (len(side_by_side) - 1).bit_length()  # so that no record straddles two accesses
+        start = self.bytes // item
+        for place, array in enumerate(side_by_side):
+            self.slices[id(array)] = slice(start + place, start + size * step, step)
+        self.bytes += -(-size * step * item // RECORD) * RECORD
+
+
+def _records(arrays: list[Any]) -> list[list[Any]]:
+    """Arrays of 8 bytes an entry in groups of RECORD bytes; an integer one and the float one after it stay together."""
+    pairs: list[list[Any]] = []
+    for array in arrays:
+        if array.dtype.kind == "f" and pairs and len(pairs[-1]) == 1 and pairs[-1][0].dtype.kind == "i":
+            pairs[-1].append(array)
+        else:
+            pairs.append([array])
+    pairs.sort(key=len, reverse=True)  # those of two first: each begins at an even place then
+    records: list[list[Any]] = [[]]
+    for pair in pairs:
+        if len(records[-1]) + len(pair) > RECORD // 8:
+            records.append([])
+        records[-1] += pair
+    return [record for record in records if record]
 
 
 def _arrays_of(state: Any) -> list[Any]:

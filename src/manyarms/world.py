@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import kernel, rarely, store_both
+from .compiled import kernel, load_both, rarely, store_both
 from .contract import Play, begin, fresh_mean, moved, register, reward_of
 from .drifts.base import Drift
 from .drifts.still import Still
@@ -37,7 +37,7 @@ from .streams import (
 class WorldState(NamedTuple):
     """A world in the middle of a replication."""
 
-    # These two come first and one after the other, so that a GPU has them side by side: see store_both.
+    # One after the other, so that a GPU reads and writes them together; first, so that it knows the number of slots.
     visits: NDArray[np.int64]  # slot -> the address of its arm's next play: (arm, plays so far)
     means: NDArray[np.float64]  # slot -> its arm's present mean
     reservoir: Any
@@ -142,8 +142,7 @@ def preview_world(world: WorldState, arm: int) -> float:
 
 def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[WorldState, float, float, float]:
     """Play the arm in this slot: the reward first, the drift after it."""
-    visit = world.visits[slot]
-    mean = world.means[slot]
+    visit, mean = load_both(world.visits, world.means, slot)
     if rarely(visit >> 32 != arm):  # a fresh arm
         visit = address(arm, 0)
         mean = preview_world(world, arm)
@@ -178,4 +177,10 @@ def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[Worl
     )
 
 
-register(WorldState, begin=begin_world, pull=pull_world, preview=preview_world)
+def relocate_in_world(world: WorldState, source: int, target: int) -> None:
+    """Copy what is known of the arm; of one that was never played, that is nothing: its slot holds an older one."""
+    visit, mean = load_both(world.visits, world.means, source)
+    store_both(world.visits, world.means, target, visit, mean)
+
+
+register(WorldState, begin=begin_world, pull=pull_world, relocate=relocate_in_world, preview=preview_world)

@@ -10,22 +10,18 @@ def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, 
     """``horizon`` is None when unknown. ``key`` is that of the policy's stream: round t is address (t, 0)."""
     t = 1
     while True:  # one turn for each episode (line 1, and line 9: return to line 2)
-        subsample, live = [], []
+        live = []
         # Line 2: for m = 1, 2, …. T rounds have passed by m = ceil(log T); ours go on if they are asked to.
         for m in itertools.count(1):
-            # Line 3: subsample A_m and let G <- A_m. With a warm start, an arm that is still live keeps
-            # its place and fresh arms take the others, in order.
+            # Line 3: subsample A_m and let G <- A_m. With a warm start, the arms that are still live stay, and
+            # fresh ones fill it up.
             reckoned = assumed_horizon(horizon, t - 1 + 2**m)
             size = elimination_size(m, beta, reckoned, log_base, log_factor, cap)
-            staying = set(live) if warm_start else set()
-            previous, subsample = subsample, []
-            for place in range(size):
-                if place < len(previous) and previous[place] in staying:
-                    subsample.append(previous[place])
-                else:
-                    subsample.append(counts.arms)
-                    counts.arms += 1
-            assert staying <= set(subsample)
+            subsample = list(live) if warm_start else []
+            assert len(subsample) <= size
+            while len(subsample) < size:
+                subsample.append(counts.arms)
+                counts.arms += 1
             live = list(subsample)
             counts.blocks += 1
             scores = dict.fromkeys(subsample, 0.0)  # sum of IW_s(a) over the block

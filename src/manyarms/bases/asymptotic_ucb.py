@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import natural_log
-from ..compiled import kernel, rarely
+from ..compiled import kernel, load_both, load_two, rarely, store_both
 from ..contract import Choice, register
 from ..specs import positive
 from ..streams import i64, u64
@@ -63,8 +63,8 @@ class AsymptoticUCBState(NamedTuple):
     told: int  # rewards so far
     clock: Clock
     leaves: int
-    sums: NDArray[np.float64]  # slot -> rewards
     plays: NDArray[np.int64]  # slot -> plays
+    sums: NDArray[np.float64]  # slot -> rewards
     lines: NDArray[np.float64]  # slot s: mean reward at 2 s, slope 1 / sqrt(plays) at 2 s + 1; then one for nobody
     winners: NDArray[np.uint32]  # node -> where the line of its winner begins: 2 s
     expiries: NDArray[np.float64]  # node -> the level up to which all winners at and below it stand
@@ -107,8 +107,8 @@ class AsymptoticUCB(Base):
             told=0,
             clock=Clock(log_round=0.0, growth=1.0, confidence=0.0),
             leaves=1,
-            sums=np.zeros(slots, dtype=np.float64),
             plays=np.zeros(slots, dtype=np.int64),
+            sums=np.zeros(slots, dtype=np.float64),
             lines=np.zeros(2 * slots + 2, dtype=np.float64),
             winners=np.zeros(nodes, dtype=np.uint32),
             expiries=np.zeros(nodes, dtype=np.float64),
@@ -160,15 +160,43 @@ def plain_index(base: AsymptoticUCBState, line: int, confidence: float) -> float
     return float(mean + base.sigma * math.sqrt(2.0 * confidence / base.plays[line >> 1]))
 
 
+class Line(NamedTuple):
+    """An arm as the tournament sees it: its index is mean + level · slope."""
+
+    place: int  # where it is in ``lines``
+    mean: float
+    slope: float
+    value: float  # its index at the present level
+
+
 @kernel
-def safety(lines: Any, ahead: int, behind: int) -> tuple[float, float]:
+def line_at(lines: Any, place: int, level: float) -> Line:
+    """The line that begins at a place."""
+    mean, slope = load_two(lines, i64(place))
+    return Line(place=place, mean=mean, slope=slope, value=mean + level * slope)
+
+
+@kernel
+def winner_of(one: Line, other: Line) -> Line:
+    """The line with the larger value; ties go to the lower slot."""
+    loses = (other.value > one.value) | ((other.value == one.value) & (other.place < one.place))
+    return Line(
+        place=other.place if loses else one.place,
+        mean=other.mean if loses else one.mean,
+        slope=other.slope if loses else one.slope,
+        value=max(one.value, other.value),
+    )
+
+
+@kernel
+def safety(winner: Line, other: Line) -> tuple[float, float]:
     """The level up to which a line stays more than DOUBT above another, as a fraction.
 
-    By how much its mean is higher, over by how much the other is steeper; if it is not, the fraction
-    is as good as infinite. (Written without a branch.)
+    By how much its mean is higher, over by how much the other is steeper; if it is not, or is the same line, the
+    fraction is as good as infinite. (Written without a branch.)
     """
-    apart = lines[ahead] - lines[behind]
-    closing = lines[behind + u64(1)] - lines[ahead + u64(1)]
+    apart = winner.mean - other.mean
+    closing = other.slope - winner.slope
     return abs(apart - DOUBT), max(closing, LEAST_CLOSING)
 
 
@@ -180,17 +208,9 @@ def lesser(one: tuple[float, float], other: tuple[float, float]) -> tuple[float,
 
 
 @kernel
-def played(line: int, value: float, other: int, other_value: float) -> tuple[int, float, int, float]:
-    """A game: the line with the larger value, that value, the other line, its value. Ties go to the lower slot."""
-    loses = (other_value > value) | ((other_value == value) & (other < line))
-    swapped = (line ^ other) & u64(-int(loses))  # a choice between two would become a branch
-    return line ^ swapped, max(value, other_value), other ^ swapped, min(value, other_value)
-
-
-@kernel
-def too_close(lines: Any, line: int, other: int, lead: float) -> bool:
+def too_close(winner: Line, other: Line, lead: float) -> bool:
     """Whether the plain formula has to decide. Equal plays and equal rewards are a tie for ever, and no doubt."""
-    same = (lines[line] == lines[other]) & (lines[line + u64(1)] == lines[other + u64(1)])
+    same = (winner.mean == other.mean) & (winner.slope == other.slope)
     return (lead <= DOUBT) & (not same)
 
 
@@ -203,35 +223,33 @@ def climb(base: AsymptoticUCBState, start: int, level: float) -> tuple[bool, flo
 
     Without a branch that depends on the data: a mispredicted one costs more than a whole game.
     """
-    lines = base.lines
     expiries = base.expiries
-    one = u64(1)
+    further = AHEAD * level
     node = u64(start)
-    line = u64(base.winners[node])
-    value = lines[line] + level * lines[line + one]
+    ours = line_at(base.lines, u64(base.winners[node]), level)
     expiry = expiries[node]
     doubt = False
     bound = -math.inf
     while node > 1:
-        a = u64(base.winners[node ^ u64(1)])
-        b = u64(base.winners[node ^ u64(2)])
-        c = u64(base.winners[node ^ u64(3)])
-        further = AHEAD * level
-        bound = max(max(bound, lines[a] + further * lines[a + one]), lines[b] + further * lines[b + one])
-        bound = max(bound, lines[c] + further * lines[c + one])
-        best, top, x, x_value = played(a, lines[a] + level * lines[a + one], b, lines[b] + level * lines[b + one])
-        best, top, y, y_value = played(best, top, c, lines[c] + level * lines[c + one])
-        best, top, z, z_value = played(best, top, line, value)
-        doubt |= too_close(lines, best, x, top - x_value)
-        doubt |= too_close(lines, best, y, top - y_value)
-        doubt |= too_close(lines, best, z, top - z_value)
-        above, below = lesser(safety(lines, best, x), lesser(safety(lines, best, y), safety(lines, best, z)))
+        a = line_at(base.lines, u64(base.winners[node ^ u64(1)]), level)
+        b = line_at(base.lines, u64(base.winners[node ^ u64(2)]), level)
+        c = line_at(base.lines, u64(base.winners[node ^ u64(3)]), level)
+        bound = max(max(bound, a.mean + further * a.slope), b.mean + further * b.slope)
+        bound = max(bound, c.mean + further * c.slope)
+        best = winner_of(winner_of(a, b), winner_of(c, ours))
+        doubt |= too_close(best, a, best.value - a.value)
+        doubt |= too_close(best, b, best.value - b.value)
+        doubt |= too_close(best, c, best.value - c.value)
+        doubt |= too_close(best, ours, best.value - ours.value)
+        above, below = lesser(
+            lesser(safety(best, a), safety(best, b)),
+            lesser(safety(best, c), safety(best, ours)),
+        )
         expiry = min(expiry, min(expiries[node ^ u64(1)], min(expiries[node ^ u64(2)], expiries[node ^ u64(3)])))
         expiry = min(expiry, max(above / below, level))
-        line = best
-        value = top
+        ours = best
         node = node >> u64(2)
-        base.winners[node] = line
+        base.winners[node] = best.place
         expiries[node] = expiry
     return doubt, bound
 
@@ -252,12 +270,14 @@ def climb_plainly(base: AsymptoticUCBState, start: int, level: float, confidence
                 best = base.winners[child]
                 index = other
             expiry = min(expiry, base.expiries[child])
+        winner = line_at(lines, best, level)
         for child in range(4 * node, 4 * node + 4):
-            line = base.winners[child]
-            if line != best:
-                above, below = safety(lines, best, line)
+            place = base.winners[child]
+            if place != best:
+                line = line_at(lines, place, level)
+                above, below = safety(winner, line)
                 expiry = min(expiry, max(above / below, level))
-                if too_close(lines, best, line, 0.5 * (index - plain_index(base, line, confidence))):
+                if too_close(winner, line, 0.5 * (index - plain_index(base, place, confidence))):
                     expiry = level  # look again next round
         base.winners[node] = best
         base.expiries[node] = expiry
@@ -305,8 +325,7 @@ def new_lease(base: AsymptoticUCBState, slot: int, level: float, round: int) -> 
 def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: float) -> AsymptoticUCBState:
     """No arm has been played: every index is infinite and the lowest slot wins."""
     for slot in range(arms):
-        base.sums[slot] = 0.0
-        base.plays[slot] = 0
+        store_both(base.plays, base.sums, slot, 0, 0.0)
         base.lines[2 * slot] = UNTRIED
         base.lines[2 * slot + 1] = 0.0
     nobody = 2 * arms
@@ -329,8 +348,8 @@ def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: floa
         told=0,
         clock=Clock(log_round=0.0, growth=1.0, confidence=0.0),
         leaves=leaves,
-        sums=base.sums,
         plays=base.plays,
+        sums=base.sums,
         lines=base.lines,
         winners=base.winners,
         expiries=base.expiries,
@@ -349,19 +368,21 @@ def pick(base: AsymptoticUCBState, key: int, round: int, waiting: int) -> tuple[
 def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> AsymptoticUCBState:
     """Move the played arm's line, raise the level to that of the coming round, settle the tree."""
     slot = choice.slot
-    total = base.sums[slot] + reward
-    plays = base.plays[slot] + 1
-    base.sums[slot] = total
-    base.plays[slot] = plays
+    plays, total = load_both(base.plays, base.sums, slot)
+    plays += 1
+    total += reward
+    store_both(base.plays, base.sums, slot, plays, total)
     told = base.told + 1
     clock = ticked(base.clock, told + 1)
     level = base.sigma * math.sqrt(2.0 * clock.confidence)
-    base.lines[2 * slot] = total / plays
-    base.lines[2 * slot + 1] = 1.0 / math.sqrt(plays)
+    mean = total / plays
+    slope = 1.0 / math.sqrt(plays)
+    base.lines[2 * slot] = mean
+    base.lines[2 * slot + 1] = slope
     # With a lease, the tree is left as it is: its games on the leader's path are stale, and are played again at
     # the end of the lease. Line and plain formula differ by less than DOUBT, for the leader and for its rivals.
     lease = base.lease
-    index = base.lines[2 * slot] + level * base.lines[2 * slot + 1]
+    index = mean + level * slope
     if rarely((slot != lease.slot) | (level > lease.until) | (index <= lease.bound + 2.0 * DOUBT)):
         if rarely(slot != lease.slot):
             settle(base, base.leaves + lease.slot, level, told + 1)
@@ -373,8 +394,8 @@ def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> Asymptotic
         told=told,
         clock=clock,
         leaves=base.leaves,
-        sums=base.sums,
         plays=base.plays,
+        sums=base.sums,
         lines=base.lines,
         winners=base.winners,
         expiries=base.expiries,

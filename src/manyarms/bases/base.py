@@ -15,6 +15,7 @@ class Base(Spec, abc.ABC, abstract=True):
     """
 
     kind: ClassVar[str] = "base"
+    is_scattered: ClassVar[bool] = False  # as for policies
 
     @abc.abstractmethod
     def start(self, slots: int) -> Any:

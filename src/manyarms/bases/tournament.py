@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import word_of
-from ..compiled import kernel
+from ..compiled import kernel, load_four, on_gpu
 from ..streams import i64, u64
 
 LARGEST = 2**63 - 1
@@ -81,13 +81,34 @@ def leader(keys: Any, leaves: int) -> int:
 
 
 @kernel
-def rank(keys: Any, leaves: int, slot: int, index: float) -> None:
-    """Give one slot a new index and replay its games up to the root."""
+def rank(keys: Any, leaves: int, slot: int, index: float) -> int:
+    """Give one slot a new index and replay its games up to the root; return the key of the leader."""
     key = key_of(index, slot, leaves)
     node = u64(leaves + slot)
     keys[node] = key
-    while node > 1:
-        rival = max(max(keys[node ^ u64(1)], keys[node ^ u64(2)]), keys[node ^ u64(3)])
+    while node >= u64(16):  # two games at a time: a GPU reads for the second while it waits for the first
+        above = node >> u64(2)
+        rival = best_rival(keys, node)
+        rival_above = best_rival(keys, above)
         key = max(key, rival)
-        node = node >> u64(2)
+        keys[above] = key
+        key = max(key, rival_above)
+        node = above >> u64(2)
         keys[node] = key
+    if node > u64(1):
+        key = max(key, best_rival(keys, node))
+        keys[1] = key
+    return key
+
+
+@kernel
+def best_rival(keys: Any, node: int) -> int:
+    """The largest key of a node's three siblings."""
+    if on_gpu():  # all four in two accesses
+        own = node & u64(3)
+        a, b, c, d = load_four(keys, i64(node ^ own))
+        return max(
+            max(NO_ARM if own == u64(0) else a, NO_ARM if own == u64(1) else b),
+            max(NO_ARM if own == u64(2) else c, NO_ARM if own == u64(3) else d),
+        )
+    return i64(max(max(keys[node ^ u64(1)], keys[node ^ u64(2)]), keys[node ^ u64(3)]))

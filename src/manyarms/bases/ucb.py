@@ -11,16 +11,16 @@ argmax in O(log arms), and ties go to the lower slot.
 
 import dataclasses
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import kernel
+from ..compiled import kernel, load_both, store_both
 from ..contract import Choice, register
 from ..specs import positive
 from .base import Base, next_untried
-from .tournament import leader, new_tournament, open_tournament, rank
+from .tournament import new_tournament, open_tournament, rank, slot_of
 
 
 class UCBState(NamedTuple):
@@ -31,8 +31,9 @@ class UCBState(NamedTuple):
     arms: int
     tried: int  # how many arms have been played
     leaves: int
-    sums: NDArray[np.float64]  # slot -> rewards
+    leader: int  # the slot with the largest index
     plays: NDArray[np.int64]  # slot -> plays
+    sums: NDArray[np.float64]  # slot -> rewards
     keys: NDArray[np.int64]  # tournament of the indices
 
 
@@ -52,6 +53,8 @@ class UCB(Base):
     UCB(width=2.0)
     """
 
+    is_scattered: ClassVar[bool] = True  # every round walks up a tree, mostly from another arm
+
     width: float = 2.0
 
     def __post_init__(self) -> None:
@@ -70,8 +73,9 @@ def start_ucb(width: float, slots: int) -> UCBState:
         arms=0,
         tried=0,
         leaves=1,
-        sums=np.zeros(slots, dtype=np.float64),
+        leader=0,
         plays=np.zeros(slots, dtype=np.int64),
+        sums=np.zeros(slots, dtype=np.float64),
         keys=new_tournament(slots),
     )
 
@@ -85,16 +89,16 @@ def ucb_index(total: float, plays: int, width: float, log_horizon: float) -> flo
 def renew(base: UCBState, arms: int, horizon: float, log_horizon: float) -> UCBState:
     """No arm has been played: every index is infinite."""
     for slot in range(arms):
-        base.sums[slot] = 0.0
-        base.plays[slot] = 0
+        store_both(base.plays, base.sums, slot, 0, 0.0)
     return UCBState(
         width=base.width,
         log_horizon=log_horizon,
         arms=arms,
         tried=0,
         leaves=open_tournament(base.keys, arms, math.inf),
-        sums=base.sums,
+        leader=0,
         plays=base.plays,
+        sums=base.sums,
         keys=base.keys,
     )
 
@@ -103,26 +107,27 @@ def pick(base: UCBState, key: int, round: int, waiting: int) -> tuple[int, float
     """The argmax of the index; untried arms have an infinite one."""
     slot = next_untried(base.plays, base.arms, base.tried, waiting)
     if slot < 0:
-        slot = leader(base.keys, base.leaves)
+        slot = base.leader
     return slot, 1.0
 
 
 def learn(base: UCBState, choice: Choice, reward: float) -> UCBState:
     """Only the played arm's index moves."""
     slot = choice.slot
-    total = base.sums[slot] + reward
-    plays = base.plays[slot] + 1
-    base.sums[slot] = total
-    base.plays[slot] = plays
-    rank(base.keys, base.leaves, slot, ucb_index(total, plays, base.width, base.log_horizon))
+    plays, total = load_both(base.plays, base.sums, slot)
+    plays += 1
+    total += reward
+    store_both(base.plays, base.sums, slot, plays, total)
+    leader = rank(base.keys, base.leaves, slot, ucb_index(total, plays, base.width, base.log_horizon))
     return UCBState(
         width=base.width,
         log_horizon=base.log_horizon,
         arms=base.arms,
         tried=base.tried + (1 if plays == 1 else 0),
         leaves=base.leaves,
-        sums=base.sums,
+        leader=slot_of(leader, base.leaves),
         plays=base.plays,
+        sums=base.sums,
         keys=base.keys,
     )
 

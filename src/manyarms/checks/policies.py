@@ -96,21 +96,18 @@ def slots_stay_in_range(spec: Policy) -> None:
 
 
 @promise
-def arms_keep_their_slots(spec: Policy) -> None:
-    """An arm has one slot for ever, and a slot never returns to an arm that it let go."""
+def played_arms_are_found_again(spec: Policy) -> None:
+    """An arm that was played before is in the slot where the world has it."""
     for run in trials(spec):
-        slots: dict[int, int] = {}  # arm -> slot
-        holders: dict[int, int] = {}  # slot -> the arm it was last played with
-        let_go: set[int] = set()
+        played_before: set[int] = set()
         for choice in run.choices():
             arm, slot = int(choice.arm), int(choice.slot)
-            where = f"round {run.round} of {run.rounds}"
-            home = slots.setdefault(arm, slot)
-            hold(home == slot, f"{where}: arm {arm} moved from slot {home} to slot {slot}")
-            hold(arm not in let_go, f"{where}: slot {slot} came back to arm {arm}")
-            if holders.get(slot, arm) != arm:
-                let_go.add(holders[slot])
-            holders[slot] = arm
+            hold(
+                arm not in played_before or int(run.world.visits[slot]) >> 32 == arm,
+                f"round {run.round} of {run.rounds}: arm {arm} was played before, but the world does not have it in "
+                f"slot {slot}; keep it in its slot as long as you keep it, or relocate it in observe",
+            )
+            played_before.add(arm)
 
 
 @promise
@@ -268,7 +265,7 @@ POLICY_PROMISES = (
     probabilities_are_probabilities,
     arms_are_numbered_in_order,
     slots_stay_in_range,
-    arms_keep_their_slots,
+    played_arms_are_found_again,
     memory_is_bounded,
     seeds_decide,
     begin_fills_arrays,

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import rarely
+from ..compiled import kernel, rarely, store_both
 from ..contract import (
     Choice,
     Counts,
@@ -33,9 +33,11 @@ from ..contract import (
     begin,
     counts,
     fresh_mean,
+    observe,
     preview,
     pull,
     register,
+    relocate,
     tell,
 )
 from ..drifts.base import Drift, register_drift
@@ -98,6 +100,11 @@ class Capped(Policy):
     def without_horizon(self) -> "Capped":
         """The policy inside does without; the cap then has to be given."""
         return self if self.horizon else self.replace(policy=self.policy.without_horizon())
+
+    @property
+    def is_scattered(self) -> bool:
+        """As the policy is."""
+        return self.policy.is_scattered
 
     def most_blocks(self) -> int:
         """How many blocks an episode has at most."""
@@ -194,8 +201,24 @@ def tell_capped(state: CappedState, choice: Choice, reward: float) -> CappedStat
 
 
 def observe_capped(state: CappedState, world: Any, choice: Choice) -> CappedState:
-    """The policy inside sees rewards only."""
-    return state
+    """Pass it on."""
+    inner = Choice(
+        slot=choice.slot,
+        arm=choice.arm - state.arms,
+        probability=choice.probability,
+        block=choice.block - state.blocks,
+        round=choice.round,
+    )
+    return CappedState(
+        policy=observe(state.policy, world, inner),
+        key=state.key,
+        most=state.most,
+        opened=state.opened,
+        arms=state.arms,
+        blocks=state.blocks,
+        restarts=state.restarts,
+        ignored=state.ignored,
+    )
 
 
 def counts_capped(state: CappedState) -> Counts:
@@ -289,6 +312,7 @@ class SameArmsState(NamedTuple):
     """A world, and its measures where the loop looks for them."""
 
     world: WorldState
+    births: NDArray[np.int64]  # slot -> the slot in which its arm began
     variation: float
     rotting_variation: float
     changes: int
@@ -310,14 +334,24 @@ class SameArms(World):
     def start(self, slots: int) -> Any:
         """A world with room for ``slots`` arms at a time."""
         return SameArmsState(
-            world=super().start(slots), variation=0.0, rotting_variation=0.0, changes=0, rotting_changes=0
+            world=super().start(slots),
+            births=np.zeros(slots, dtype=np.int64),
+            variation=0.0,
+            rotting_variation=0.0,
+            changes=0,
+            rotting_changes=0,
         )
 
 
 def begin_same(state: SameArmsState, key: int) -> SameArmsState:
     """An untouched world."""
     return SameArmsState(
-        world=begin(state.world, key), variation=0.0, rotting_variation=0.0, changes=0, rotting_changes=0
+        world=begin(state.world, key),
+        births=state.births,
+        variation=0.0,
+        rotting_variation=0.0,
+        changes=0,
+        rotting_changes=0,
     )
 
 
@@ -325,12 +359,12 @@ def pull_same(state: SameArmsState, slot: int, arm: int, round: int) -> tuple[Sa
     """As in any world, but a fresh arm gets its slot's first mean."""
     world = state.world
     if rarely(world.visits[slot] >> 32 != arm):
-        world.visits[slot] = address(arm, 0)
-        world.means[slot] = fresh_mean(world.reservoir, bits_at(world.arm_key, slot, 0))
+        settle(state, slot, arm, slot)
     world, mean, next_mean, reward = pull(world, slot, arm, round)
     return (
         SameArmsState(
             world=world,
+            births=state.births,
             variation=world.variation,
             rotting_variation=world.rotting_variation,
             changes=world.changes,
@@ -342,9 +376,34 @@ def pull_same(state: SameArmsState, slot: int, arm: int, round: int) -> tuple[Sa
     )
 
 
+@kernel
+def settle(state: SameArmsState, slot: int, arm: int, birth: int) -> None:
+    """A fresh arm, with the first mean of the slot in which it began."""
+    world = state.world
+    mean = fresh_mean(world.reservoir, bits_at(world.arm_key, birth, 0))
+    store_both(world.visits, world.means, slot, address(arm, 0), mean)
+    state.births[slot] = birth
+
+
+def relocate_same(state: SameArmsState, source: int, target: int) -> None:
+    """The arm takes its first mean along, even if it was never played.
+
+    The arm it replaces was just played, so it is known, and a block's arms are numbered by the slots in which
+    they began. An entry from before the block belongs to no arm of it: then the arm in ``source`` has neither
+    been played nor moved.
+    """
+    world = state.world
+    first = (world.visits[target] >> 32) - state.births[target]
+    if world.visits[source] >> 32 < first:
+        settle(state, target, first + source, source)
+    else:
+        relocate(world, source, target)
+        state.births[target] = state.births[source]
+
+
 def preview_same(state: SameArmsState, arm: int) -> float:
     """Only slots decide here; an arm that has none yet is taken for one of the world inside."""
     return float(preview(state.world, arm))
 
 
-register(SameArmsState, begin=begin_same, pull=pull_same, preview=preview_same)
+register(SameArmsState, begin=begin_same, pull=pull_same, relocate=relocate_same, preview=preview_same)

@@ -22,6 +22,14 @@ class Policy(Spec, abc.ABC, abstract=True):
     kind: ClassVar[str] = "policy"
     sees_means: ClassVar[bool] = False  # an oracle, for simulations only
 
+    @property
+    def is_scattered(self) -> bool:
+        """Whether most rounds touch places all over its arrays.
+
+        Then a GPU plays fewer replications at a time, so that its cache holds what they touch.
+        """
+        return bool(getattr(getattr(self, "base", None), "is_scattered", False))
+
     @abc.abstractmethod
     def start(self, rounds: int) -> Any:
         """A state with arrays for ``rounds`` rounds. ``begin`` it before the first ask."""
@@ -52,7 +60,7 @@ class Policy(Spec, abc.ABC, abstract=True):
 
 
 def observe_nothing(state: Any, world: Any, choice: Choice) -> Any:
-    """For policies that see rewards only: all but oracles."""
+    """For policies that see rewards only and leave arms in their slots."""
     return state
 
 

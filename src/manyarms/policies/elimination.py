@@ -7,9 +7,12 @@ become bad: something shifted, and everything starts again from the smallest blo
 
 Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits", Algorithm 2.
 
-Symbols: m -> block.rank; A_m -> the slots 0 … block.size - 1; G_t -> live slots;
+Symbols: m -> block.rank; A_m -> the slots 0 … block.size - 1 of a new block; G_t -> the slots 0 … live - 1;
 C_2 -> threshold (spec), elimination_threshold; log -> logarithm to log_base;
 IW_t -> loss / choice.probability; l -> tally.restarts + 1.
+
+The live arms fill the first slots: when one is dropped, the last one moves into its slot. So a round is
+one look at one slot, and what is still played lies together in memory.
 
 Deviations: ``warm_start`` (off in the paper) lets the survivors of a block stay in the next
 one's subsample, which fresh arms fill up; all sums start at 0 again. Without a horizon, log T
@@ -26,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import power
-from ..compiled import kernel, on_gpu, rarely
-from ..contract import Choice, Counts, register
+from ..compiled import kernel, on_gpu, rarely, store_both
+from ..contract import Choice, Counts, register, relocate
 from ..specs import flag, fraction, positive
 from ..streams import UNSET_KEY, bits_at, index_below, u64
 from .base import (
@@ -43,7 +46,6 @@ from .base import (
     horizon_number,
     last_block_rank,
     logarithm,
-    observe_nothing,
     read_note,
     rounded_up,
     store_numbers,
@@ -73,6 +75,16 @@ class EliminationSettings(NamedTuple):
     horizon: int  # 0: unknown
 
 
+class Move(NamedTuple):
+    """An arm's way into the slot of one that was just dropped; both slots are the same if there is none."""
+
+    source: int
+    target: int
+
+
+STAY = Move(source=0, target=0)
+
+
 class EliminationState(NamedTuple):
     """A run of the algorithm."""
 
@@ -80,8 +92,6 @@ class EliminationState(NamedTuple):
     key: int  # of the policy's random stream
     arms: NDArray[np.int64]  # slot -> arm
     scores: NDArray[np.float64]  # slot -> importance-weighted loss in this block
-    order: NDArray[np.uint32]  # the block's slots; the first ``live`` of them are not eliminated
-    places: NDArray[np.uint32]  # slot -> its place in ``order``
     note: NDArray[np.float64]  # why the last restart happened
     block: Block
     threshold: float  # an arm with this score is eliminated
@@ -89,6 +99,7 @@ class EliminationState(NamedTuple):
     probability: float  # 1 / live
     rounds_left: int  # in this block
     tally: Tally
+    move: Move  # what the last ``tell`` did to the slots
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,8 +185,6 @@ class Elimination(Policy):
             key=UNSET_KEY,
             arms=np.zeros(slots, dtype=np.int64),
             scores=np.zeros(slots, dtype=np.float64),
-            order=np.zeros(slots, dtype=np.uint32),
-            places=np.zeros(slots, dtype=np.uint32),
             note=empty_note(),
             block=Block(number=0, rank=0, length=0, size=0, opened=0),
             threshold=0.0,
@@ -183,11 +192,12 @@ class Elimination(Policy):
             probability=0.0,
             rounds_left=0,
             tally=Tally(restarts=0, arms=0, ignored=0),
+            move=STAY,
         )
 
     def kept_arms(self, state: EliminationState) -> NDArray[np.int64]:
         """The live arms of the open block."""
-        return np.sort(state.arms[state.order[: state.live]])
+        return np.sort(state.arms[: state.live])
 
     def explain(self, state: EliminationState) -> dict[str, Any]:
         """Where it stands, and the last restart: the score that emptied the block against the threshold."""
@@ -221,33 +231,30 @@ def elimination_threshold(settings: EliminationSettings, size: int, horizon: flo
 
 
 @kernel
-def open_block(state: EliminationState, rank: int, opened: int, survivors: int, tally: Tally) -> EliminationState:
-    """Block ``rank`` of the episode: the surviving slots stay, fresh arms fill the others."""
+def open_block(
+    state: EliminationState, rank: int, opened: int, survivors: int, tally: Tally, move: Move
+) -> EliminationState:
+    """Block ``rank`` of the episode: that many survivors stay, fresh arms fill it up."""
     length = 1 << rank
     horizon = assumed_horizon(state.settings.horizon, opened + length)
     size = subsample_size(state.settings, rank, horizon)
-    next_arm = tally.arms
-    for slot in range(size):
-        if not (slot < state.block.size and state.places[slot] < survivors):
-            state.arms[slot] = next_arm
-            next_arm += 1
-        state.order[slot] = slot
-        state.places[slot] = slot
+    for slot in range(survivors):
         state.scores[slot] = 0.0
+    for slot in range(survivors, size):
+        store_both(state.arms, state.scores, slot, tally.arms + slot - survivors, 0.0)
     return EliminationState(
         settings=state.settings,
         key=state.key,
         arms=state.arms,
         scores=state.scores,
-        order=state.order,
-        places=state.places,
         note=state.note,
         block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
         threshold=elimination_threshold(state.settings, size, horizon),
         live=size,
         probability=1.0 / size,
         rounds_left=length,
-        tally=Tally(restarts=tally.restarts, arms=next_arm, ignored=tally.ignored),
+        tally=Tally(restarts=tally.restarts, arms=tally.arms + size - survivors, ignored=tally.ignored),
+        move=move,
     )
 
 
@@ -259,8 +266,6 @@ def begin(state: EliminationState, key: int) -> EliminationState:
         key=key,
         arms=state.arms,
         scores=state.scores,
-        order=state.order,
-        places=state.places,
         note=state.note,
         block=Block(number=0, rank=0, length=0, size=0, opened=0),
         threshold=0.0,
@@ -268,16 +273,17 @@ def begin(state: EliminationState, key: int) -> EliminationState:
         probability=0.0,
         rounds_left=0,
         tally=Tally(restarts=0, arms=0, ignored=0),
+        move=Move(source=0, target=0),
     )
-    return open_block(clean, 1, 0, 0, clean.tally)
+    return open_block(clean, 1, 0, 0, clean.tally, clean.move)
 
 
 def ask(state: EliminationState, round: int, waiting: int) -> Choice:
     """One of the live arms, uniformly at random."""
-    slot = state.order[u64(index_below(bits_at(state.key, round, 0), state.live))]
+    slot = index_below(bits_at(state.key, round, 0), state.live)
     return Choice(
         slot=slot,
-        arm=state.arms[slot],
+        arm=state.arms[u64(slot)],
         probability=state.probability,
         block=state.block.number,
         round=round,
@@ -290,20 +296,25 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
     live = state.live
     probability = state.probability
     rounds_left = state.rounds_left
+    move = Move(source=0, target=0)
     if rarely(choice.block != state.block.number):
         tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
     else:
-        slot = choice.slot
         rounds_left -= 1
+        slot = choice.slot
+        if rarely(choice.probability < probability):  # arms were dropped since, and others moved into their slots
+            slot = slot_of(state, choice.arm)
         loss = state.settings.top - reward
         score = 0.0
-        if loss != 0.0 or not on_gpu():  # a GPU is short of stores, a processor of guesses
-            score = state.scores[slot] + loss / choice.probability
-            state.scores[slot] = score
-        # A late reward may belong to an arm that is out already.
-        if rarely(score >= state.threshold) and state.places[slot] < live:
+        # A late reward may belong to an arm that is out already. A GPU is short of stores, a processor of guesses.
+        if slot >= 0 and (loss != 0.0 or not on_gpu()):
+            score = state.scores[u64(slot)] + loss / choice.probability
+            state.scores[u64(slot)] = score
+        if rarely(score >= state.threshold):
             live -= 1
-            remove(state, slot, live)
+            move = Move(source=live, target=slot)
+            state.arms[slot] = state.arms[live]
+            state.scores[slot] = state.scores[live]
             if live > 0:
                 probability = 1.0 / live
             else:
@@ -314,6 +325,7 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
                     state.block.opened + state.block.length - rounds_left,
                     0,
                     Tally(restarts=tally.restarts + 1, arms=tally.arms, ignored=tally.ignored),
+                    move,
                 )
         if rarely(rounds_left == 0):
             return open_block(
@@ -322,14 +334,13 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
                 state.block.opened + state.block.length,
                 live if state.settings.warm_start else 0,
                 tally,
+                move,
             )
     return EliminationState(
         settings=state.settings,
         key=state.key,
         arms=state.arms,
         scores=state.scores,
-        order=state.order,
-        places=state.places,
         note=state.note,
         block=state.block,
         threshold=state.threshold,
@@ -337,18 +348,25 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
         probability=probability,
         rounds_left=rounds_left,
         tally=tally,
+        move=move,
     )
 
 
 @kernel
-def remove(state: EliminationState, slot: int, last: int) -> None:
-    """Swap the slot with the last live one, behind which the eliminated ones lie."""
-    place = state.places[slot]
-    moved = state.order[last]
-    state.order[place] = moved
-    state.places[moved] = place
-    state.order[last] = slot
-    state.places[slot] = last
+def slot_of(state: EliminationState, arm: int) -> int:
+    """Where an arm is now; -1 if it was dropped."""
+    for slot in range(state.live):
+        if state.arms[slot] == arm:
+            return slot
+    return -1
+
+
+def observe(state: EliminationState, world: Any, choice: Choice) -> EliminationState:
+    """Let the world follow where an arm has moved."""
+    move = state.move
+    if rarely(move.source != move.target):
+        relocate(world, move.source, move.target)
+    return state
 
 
 def counts(state: EliminationState) -> Counts:
@@ -356,4 +374,4 @@ def counts(state: EliminationState) -> Counts:
     return block_counts(state.block, state.tally)
 
 
-register(EliminationState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe_nothing)
+register(EliminationState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)
