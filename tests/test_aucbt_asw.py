@@ -124,7 +124,7 @@ def test_thresholds_and_their_probabilities_are_those_of_plain_weights(preset, s
         arm, _ = twin.send(reward)
     assert len(drawn) == 101
     probabilities = [probability for _, probability in drawn]
-    least = state.epoch.mixing / state.epoch.thresholds
+    least = state.period.mixing / state.period.thresholds
     assert min(probabilities) >= least * (1 - 1e-12)
     assert max(probabilities) > 3 * min(probabilities)  # EXP3 has learnt, or wandered
 
@@ -133,7 +133,7 @@ def test_thresholds_and_their_probabilities_are_those_of_plain_weights(preset, s
 
 
 def numbers(preset, horizon=100_000):
-    return fast.epoch_of(ma.AUCBTASW(preset, horizon=horizon).settings(), 1)
+    return fast.period_of(ma.AUCBTASW(preset, horizon=horizon).settings(), 1)
 
 
 def test_numbers_at_a_hundred_thousand_rounds():
@@ -150,10 +150,10 @@ def test_numbers_at_a_hundred_thousand_rounds():
 
 @pytest.mark.parametrize("horizon", [*range(1, 70), 4096, 4097, 10**6, 10**9, 2**31 - 1])
 def test_with_the_papers_scale_a_block_of_rewards_up_to_one_is_at_most_half_of_n0(horizon):
-    epoch = numbers("paper", horizon)
-    assert epoch.block_length == math.isqrt(max(horizon, 2) - 1) + 1
-    assert epoch.block_length <= epoch.reward_scale / 2
-    assert 0.0 <= epoch.mixing <= 1.0
+    period = numbers("paper", horizon)
+    assert period.block_length == math.isqrt(max(horizon, 2) - 1) + 1
+    assert period.block_length <= period.reward_scale / 2
+    assert 0.0 <= period.mixing <= 1.0
 
 
 @pytest.mark.compiled
@@ -173,7 +173,7 @@ def test_no_arm_is_dropped_before_128_plays_and_no_more_than_two_in_a_block(pres
 @pytest.mark.parametrize("delta", [1.0, 0.5])
 def test_the_two_largest_thresholds_never_drop_an_arm(delta):
     spec = ma.AUCBTASW(first_threshold=delta, depth=0.1)
-    assert fast.epoch_of(spec.with_horizon(100_000).settings(), 1).thresholds == 1
+    assert fast.period_of(spec.with_horizon(100_000).settings(), 1).thresholds == 1
     result = ma.simulate({"it": spec}, HOPELESS, 100_000, seed=10)
     assert result.final("it", "arms")[0] == result.final("it", "blocks")[0] == 316
 
@@ -223,14 +223,14 @@ def test_a_short_window_finds_what_a_long_one_hides():
 
 @pytest.mark.parametrize("shift", [0.0, 1e5, -1e5])
 def test_weights_neither_overflow_nor_depend_on_their_common_factor(shift):
-    epoch = numbers("published")
+    period = numbers("published")
     log_weights = np.arange(9.0) + shift
     weights = np.exp(np.arange(9.0))
-    wanted = (1 - epoch.mixing) * weights / weights.sum() + epoch.mixing / 9
+    wanted = (1 - period.mixing) * weights / weights.sum() + period.mixing / 9
     found = np.zeros(9)
     draws = 2000
     for number in range(draws):
-        place, probability = fast.drawn_threshold(log_weights, epoch, number * (2**64 // draws))
+        place, probability = fast.drawn_threshold(log_weights, period, number * (2**64 // draws))
         assert probability == pytest.approx(wanted[place], rel=1e-9)
         found[place] += 1
     # The bits run through [0, 1) in even steps, so a share is off by one step at either end at most.
@@ -238,14 +238,14 @@ def test_weights_neither_overflow_nor_depend_on_their_common_factor(shift):
 
 
 def test_a_far_leader_leaves_the_others_their_share_of_alpha():
-    epoch = numbers("published")
+    period = numbers("published")
     log_weights = np.zeros(9)
     log_weights[4] = 1e9
     for place in range(9):
-        bits = int((place + 0.5) / 9 * epoch.mixing * 2**64) if place < 4 else 2**64 - 1 - (8 - place)
+        bits = int((place + 0.5) / 9 * period.mixing * 2**64) if place < 4 else 2**64 - 1 - (8 - place)
         if place != 4:
-            found, probability = fast.drawn_threshold(log_weights, epoch, bits)
-            assert probability == epoch.mixing / 9
+            found, probability = fast.drawn_threshold(log_weights, period, bits)
+            assert probability == period.mixing / 9
             assert found == (place if place < 4 else 8)
 
 
@@ -260,16 +260,16 @@ def test_exp3_finds_the_threshold_that_pays():
         [len(tenures(log, block)) == 1 and log.mean[log.block == block][0] == 0.0 for block in range(1, 316)]
     )
     # Of two thresholds the first is drawn with probability alpha / 2 in the end; 7 of 8 such blocks show.
-    alpha = fast.epoch_of(spec.with_horizon(100_000).settings(), 1).mixing
+    alpha = fast.period_of(spec.with_horizon(100_000).settings(), 1).mixing
     late = kept[150:].mean()
     assert late <= alpha / 2 + math.sqrt(math.log(1e9) / (2 * 165))  # Hoeffding
     assert kept[:20].any()
 
 
-# ---------------------------------------------------------------- blocks, epochs, late rewards
+# ---------------------------------------------------------------- blocks, periods, late rewards
 
 
-def test_without_a_horizon_epochs_double_and_forget():
+def test_without_a_horizon_periods_double_and_forget():
     spec = ma.AUCBTASW(width=0.1, scale=1e-3, horizon="doubling")
     rounds = 2**12 - 2
     log, _ = check_same(spec, FLIPS, rounds, seed=14)
@@ -284,8 +284,8 @@ def test_without_a_horizon_epochs_double_and_forget():
     for round in range(1, rounds + 1):
         if state.block.rank not in ranks:
             ranks.append(state.block.rank)
-            assert state.probability == pytest.approx(1 / state.epoch.thresholds)
-            assert (state.log_weights[: state.epoch.thresholds] == 0.0).all()
+            assert state.probability == pytest.approx(1 / state.period.thresholds)
+            assert (state.log_weights[: state.period.thresholds] == 0.0).all()
         state = tell(state, ask(state, round, 0), float(dice.random() < 0.5))
     assert ranks == list(range(1, 12))
 

@@ -3,13 +3,15 @@
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
-from manyarms import bench
+from manyarms import bench, lab
 from manyarms.cli import main, specs_called
 from manyarms.specs import SPEC_TYPES
 
@@ -87,20 +89,26 @@ def test_a_study_is_planned_run_and_kept(tmp_path, capsys):
     assert (row["policy"], row["horizon"], row["replications"]) == ("uniform", 100, 4)
     assert main([*arguments, "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rounds left"] == 0
+    assert main([*arguments, "--dry-run", "--json", "--no-resume", "--cluster", "tcp://host:1"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["start"], plan["rounds left"], plan["seconds, roughly"]) == ("from nothing", 400, None)
     assert main(arguments) == 0
     assert str(tmp_path / "tiny" / "cells") in capsys.readouterr().out
 
 
 @pytest.mark.compiled
 def test_a_report_and_figures_are_made_of_a_folder(tmp_path, capsys):
-    study = tmp_path / "tiny.toml"
+    study = tmp_path / "my tiny.toml"
     study.write_text(TINY)
     assert main(["run", str(study), "--folder", str(tmp_path)]) == 0
     assert main(["report", str(tmp_path / "tiny"), "--figures", str(tmp_path / "figures")]) == 0
     out = capsys.readouterr().out
     page = tmp_path / "tiny" / "report.html"
     assert str(page) in out
-    assert "manyarms run study.toml --replications 4 --seed 0" in page.read_text(encoding="utf-8")
+    assert "manyarms run &#x27;my tiny.toml&#x27; --replications 4 --seed 0" in page.read_text(encoding="utf-8")
+    lab.run(lab.read_study(study).replace(file=""), tmp_path)  # from Python: no command is known
+    assert main(["report", str(tmp_path / "tiny")]) == 0
+    assert "manyarms run" not in page.read_text(encoding="utf-8")
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".png", ".svg", ".pdf"}
     assert main(["report", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err
@@ -123,11 +131,139 @@ def test_studies_are_listed(capsys):
         (["run", "rising-is-benign", "--replications", "0"], ["replications", "0"]),
         (["run", "rising-is-benign", "--cluster", "here"], ["here", "local:N"]),
         (["check", "Nothing"], ["Nothing", "Elimination"]),
-        (["check", "no_such_module:Name"], ["no_such_module:Name"]),
+        (["check", "no_such_module:Name"], ["no module 'no_such_module'"]),
     ],
 )
 def test_bad_arguments_are_named_on_standard_error(arguments, words, capsys):
     assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    for word in words:
+        assert word in captured.err
+
+
+# ---------------------------------------------------------------- modules of one's own
+
+OWN = """
+import dataclasses
+from manyarms.lab import MADE, Study
+from manyarms import PowerLaw, UniformPlay, World
+
+@dataclasses.dataclass(frozen=True)
+class OwnPlay(UniformPlay):
+    \"\"\"Like the package's, but mine.\"\"\"
+
+MADE["own-study"] = lambda: Study.of("own-study", {"me": OwnPlay()}, {"still": World(PowerLaw(1.0))}, [100], 2)
+one, none, text = OwnPlay(), [], "text"
+"""
+OWN_STUDY = TINY.replace('"tiny"', '"own"').replace("UniformPlay", "OwnPlay")
+
+
+@pytest.fixture
+def modules(tmp_path, monkeypatch):
+    """A folder one stands in; what is imported from there is forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    types, made, loaded = dict(SPEC_TYPES), dict(lab.MADE), set(sys.modules)
+    yield tmp_path
+    for registry, before in ((SPEC_TYPES, types), (lab.MADE, made)):
+        registry.clear()
+        registry.update(before)
+    for name in set(sys.modules) - loaded:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in sys.modules[name].__file__:
+            del sys.modules[name]
+
+
+@pytest.mark.compiled
+def test_studies_use_modules_of_ones_own_here_and_on_a_cluster(modules, capsys):
+    (modules / "own_module.py").write_text(OWN)
+    (modules / "own.toml").write_text(OWN_STUDY)
+    assert main(["run", "own.toml"]) == 2
+    assert "import the module that defines it" in capsys.readouterr().err
+    for folder, where in (("a", ["--jobs", "2"]), ("b", ["--cluster", "local:1"])):
+        assert main(["run", "own.toml", "--import", "own_module", "--folder", folder, *where]) == 0
+        assert f"manyarms report {folder}/own --import own_module" in capsys.readouterr().out
+    files = [path.relative_to("a") for path in Path("a").rglob("*.parquet")]
+    assert len(files) == 1
+    assert Path("a", files[0]).read_bytes() == Path("b", files[0]).read_bytes()
+    assert main(["report", "a/own", "--import", "own_module"]) == 0
+    page = Path("a/own/report.html").read_text(encoding="utf-8")
+    assert "manyarms run own.toml --replications 4 --seed 0 --import own_module" in page
+    capsys.readouterr()
+    assert main(["studies", "--json", "--import", "own_module"]) == 0
+    assert "own-study" in {row["name"] for row in json.loads(capsys.readouterr().out)}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("raise OSError('no luck')", ["'bad_module' cannot be imported", "OSError: no luck"]),
+        ("import sys; sys.exit(3)", ["'bad_module' cannot be imported", "SystemExit"]),
+        ("this is (not Python", ["'bad_module' cannot be imported", "SyntaxError"]),
+        ("import no_such_library", ["'bad_module' cannot be imported", "no_such_library"]),
+        ("import manyarms\nclass Greedy(manyarms.Policy): pass", ["'Greedy'", "manyarms.bases.greedy", "another name"]),
+        (
+            "import manyarms\nclass Capped(manyarms.Policy): pass",
+            ["'Capped'", "manyarms.lab.published", "another name"],
+        ),
+        ("from manyarms.lab import MADE\nMADE['small-beta'] = None", ["bad_module", "'small-beta'", "another name"]),
+        ("from manyarms.lab import MADE\nMADE['figure-1-described'] = None", ["'figure-1-described'", "another name"]),
+        ("from manyarms.lab import MADE\nMADE['mine'] = dict", ["mine", "must give a Study", "{}"]),
+    ],
+)
+def test_what_is_wrong_with_a_module_is_said(modules, capsys, text, words):
+    (modules / "bad_module.py").write_text(text)
+    assert main(["studies", "--import", "bad_module"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("manyarms studies: ")
+    for word in words:
+        assert word in captured.err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no_such_module", ["no module 'no_such_module'", "PYTHONPATH"]),
+        ("json.no_such_part", ["no module 'json.no_such_part'"]),
+        ("own_module.py", ["no module 'own_module.py'", "write own_module,"]),
+        ("", ["'' is not the name of a module"]),
+        ("mine/own_module", ["'mine/own_module' is not the name of a module"]),
+    ],
+)
+def test_a_module_that_is_not_there_is_named(modules, capsys, name, words):
+    for command in (["run", "small-beta"], ["report", "results"], ["studies"]):
+        assert main([*command, "--import", name]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        for word in words:
+            assert word in captured.err
+
+
+def test_check_takes_what_a_function_makes(modules):
+    (modules / "own_module.py").write_text(OWN + "def make(): return [one, OwnPlay()]\n")
+    for name, number in (("OwnPlay", 1), ("one", 1), ("make", 2)):
+        assert [type(spec).__name__ for spec in specs_called(f"own_module:{name}")] == ["OwnPlay"] * number
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("own_module:nothing", ["own_module:nothing", "has no 'nothing'"]),
+        ("own_module:", ["own_module:", "has no ''"]),
+        ("own_module:text", ["gives 'text'", "a policy"]),
+        ("own_module:none", ["gives []", "a policy"]),
+        ("own_module:gives_numbers", ["gives [1]", "a policy"]),
+        ("own_module:raises", ["own_module:raises", "ZeroDivisionError"]),
+        ("own_module:wants", ["own_module:wants", "defaults", "beta"]),
+        ("bad_module:Name", ["'bad_module' cannot be imported", "ZeroDivisionError"]),
+    ],
+)
+def test_what_cannot_be_checked_is_said(modules, capsys, name, words):
+    more = "def gives_numbers(): return [1]\ndef raises(): return 1 / 0\ndef wants(beta): return one\n"
+    (modules / "own_module.py").write_text(OWN + more)
+    (modules / "bad_module.py").write_text("1 / 0")
+    assert main(["check", name]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     for word in words:
@@ -167,6 +303,42 @@ def test_the_installed_command_tells_its_version():
         [sys.executable, "-m", "manyarms.cli", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("manyarms ")
+
+
+LONG = TINY.replace("replications = 4", "replications = 1000").replace("[100]", "[20_000_000]")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("where", [["--jobs", "1"], ["--cluster", "local:1"]])
+def test_ctrl_c_is_one_line_wherever_it_runs(tmp_path, where):
+    (tmp_path / "long.toml").write_text(LONG)
+    words = [sys.executable, "-m", "manyarms.cli", "run", "long.toml", "--import", "under_way", *where]
+    # One that says when the first chunk is finished.
+    (tmp_path / "under_way.py").write_text(
+        textwrap.dedent(
+            """
+            from manyarms.lab import runner
+            play_on = runner.play_on
+
+            def and_say_so(*args):
+                finished = play_on(*args)
+                for one in finished:
+                    print("under way", flush=True)
+                    yield one
+
+            runner.play_on = and_say_so
+            runner.CHUNK_ROUNDS["cpu"] = 1
+            """
+        )
+    )
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
+    )
+    assert process.stdout.readline() == "under way\n"
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
+    _, said = process.communicate(timeout=60)
+    assert said == "manyarms run: stopped by Ctrl-C; the same command goes on where it stopped\n"
+    assert process.returncode == 130
 
 
 @pytest.mark.compiled

@@ -125,6 +125,31 @@ def test_one_replication_has_no_bands():
     assert len(figure.axes[0].collections) == 0
 
 
+def test_names_are_only_ever_text(tmp_path):
+    names = ["_hidden", "a $x^2$ b", "costs $5", "$\\bad{", "100 % \\alpha_1"]
+    policies = {name: ma.SSUCB(beta=1.0, horizon=10 + place) for place, name in enumerate(names)}
+    results = made_up(Study.of("named", policies, dict.fromkeys(names, WORLDS["still"]), [100, 1000], 3))
+    for figure in (regret_figure(results), growth_figure(results), difference_figure(results, names[0])):
+        assert [panel.get_title(loc="left") for panel in figure.axes] == names
+        for legend in figure.legends:
+            assert [text.get_text() for text in legend.get_texts()] == names
+        assert not any(text.get_parse_math() for text in figure.findobj(mpl.text.Text))
+        save(figure, tmp_path / "figure.svg")
+    assert len(regret_figure(results).legends) == len(growth_figure(results).legends) == 1
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == names[1:]
+
+
+def test_colours_belong_to_the_place_in_the_study(results):
+    some = [result for result in results if result.cell.policy_name != "one"]
+    lines = named_lines(regret_figure(some, "still").axes[0])
+    bars = {bar.get_label(): bar[0] for bar in growth_figure(some, "still").axes[0].containers}
+    for drawn in (lines, bars):
+        looks = {name: (line.get_color(), line.get_marker()) for name, line in drawn.items()}
+        assert looks == {"two": (COLOURS[1], MARKERS[1]), "three": (COLOURS[2], MARKERS[2])}
+    [bar] = difference_figure(some, "two", "still").axes[0].containers
+    assert bar[0].get_color() == COLOURS[2]
+
+
 def test_the_user_s_own_settings_stay(results):
     before = dict(mpl.rcParams)
     regret_figure(results)

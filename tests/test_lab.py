@@ -5,6 +5,8 @@ import contextlib
 import importlib
 import json
 import linecache
+import math
+import multiprocessing
 import os
 import random
 import resource
@@ -24,18 +26,23 @@ from manyarms.engine import play_range
 from manyarms.lab import (
     BadFile,
     Study,
+    bar,
     cluster_executor,
     find_study,
     named_study,
+    needed_modules,
     parse_study,
     plan,
     read_result,
     run,
+    run_with_bar,
     runner,
     study_names,
     summary,
 )
-from manyarms.lab.files import sources_of
+from manyarms.lab.files import at_once, sources_of
+from manyarms.lab.modules import import_same
+from manyarms.specs import SPEC_TYPES
 
 TEXT = """
 name = "two-betas"
@@ -111,6 +118,12 @@ def test_a_table_is_every_policy_in_every_world_over_every_horizon():
         (("horizons = [300, 600]", "horizons = 1.5"), ["horizons", "1.5"]),
         (('name = "two-betas"', "name = 3"), ["name", "3"]),
         (("[policies.uniform]", '[policies."{beta}"]\ntype = "SSUCB"\nbeta = 1.0\n[policies."1.0"]'), ["1.0", "twice"]),
+        (("checkpoints = [100, 300, 600]", "checkpoints = 0"), ["checkpoints", "at least 1", "0"]),
+        (("checkpoints = [100, 300, 600]", 'checkpoints = "all"'), ["checkpoints", "list", "'all'"]),
+        (("checkpoints = [100, 300, 600]", "checkpoints = [100, nan]"), ["checkpoints", "nan"]),
+        (("seed = 5", "seed = -5"), ["two-betas", "seed", "-5"]),
+        (('about = "Does beta matter?"', "about = 3"), ["about", "text", "3"]),
+        (('name = "two-betas"', f'name = "{"a" * 256}"'), ["name", "255", "256"]),
     ],
 )
 def test_what_is_wrong_with_a_study_is_named(change, words):
@@ -118,8 +131,58 @@ def test_what_is_wrong_with_a_study_is_named(change, words):
     with pytest.raises(ValueError, match=r"my\.toml") as caught:
         parse_study(TEXT.replace(*change), "my.toml")
     assert str(caught.value).startswith("my.toml")
+    assert str(caught.value).count("my.toml") == 1
     for word in words:
         assert word in str(caught.value)
+
+
+STILL = ma.World(ma.PowerLaw(beta=1.0))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"horizons": [[100], [200]]}, ["each of the horizons", "[100]"]),
+        ({"horizons": np.array([[100, 200]])}, ["each of the horizons", "[100, 200]"]),
+        ({"horizons": np.int64(100)}, ["horizons must be a list", "100"]),
+        ({"horizons": "100"}, ["horizons must be a list", "'100'"]),
+        ({"horizons": [math.nan]}, ["each of the horizons", "nan"]),
+        ({"horizons": [True]}, ["each of the horizons", "True"]),
+        ({"horizons": []}, ["horizons", "something in it"]),
+        ({"replications": "10"}, ["replications", "'10'"]),
+        ({"replications": True}, ["replications", "True"]),
+        ({"replications": math.nan}, ["replications", "nan"]),
+        ({"replications": [10]}, ["replications", "[10]"]),
+        ({"seed": "1"}, ["seed", "'1'"]),
+        ({"seed": True}, ["seed", "True"]),
+        ({"checkpoints": "64"}, ["checkpoints must be a list", "'64'"]),
+        ({"checkpoints": True}, ["checkpoints", "True"]),
+        ({"checkpoints": 6.5}, ["checkpoints", "6.5"]),
+        ({"checkpoints": [[1, 2]]}, ["each of the checkpoints", "[1, 2]"]),
+        ({"checkpoints": None}, ["checkpoints", "None"]),
+        ({"policies": [ma.UniformPlay()]}, ["policies must be a table", "UniformPlay"]),
+        ({"policies": {1: ma.UniformPlay()}}, ["names of policies", "1"]),
+        ({"policies": {"a": ma.UniformPlay}}, ["policies.a must be a Policy"]),
+        ({"worlds": STILL}, ["worlds must be a table"]),
+        ({"name": ["small"]}, ["name", "['small']"]),
+        ({"about": None}, ["about", "None"]),
+    ],
+)
+def test_what_is_wrong_with_a_study_in_python_is_named(changes, words):
+    good = {"name": "small", "policies": {"a": ma.UniformPlay()}, "worlds": {"w": STILL}}
+    with pytest.raises(ValueError, match=r"(?i)^study") as caught:
+        Study.of(**(good | {"horizons": [100], "replications": 2} | changes))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_numbers_and_arrays_of_numpy_are_those_of_python():
+    policies, worlds = {"a": ma.UniformPlay()}, {"w": STILL}
+    plain = Study.of("small", policies, worlds, [100, 200], 4, 7, [50, 100])
+    numbers = np.int64(4), np.uint64(7), np.array([50, 100])
+    assert Study.of("small", policies, worlds, np.array([100, 200]), *numbers) == plain
+    assert Study.of("small", policies, worlds, range(100, 300, 100), *numbers).digest() == plain.digest()
+    assert Study.of("small", policies, worlds, [100], 4, checkpoints=np.int32(8)).to_json()["checkpoints"] == 8
 
 
 def test_named_studies_are_found_and_files_too(tmp_path):
@@ -197,7 +260,89 @@ def test_progress_counts_down(tmp_path, monkeypatch):
     run(small_study(), tmp_path, progress=seen.append)
     assert [one.rounds + one.rounds_left for one in seen] == [small_study().rounds()] * len(seen)
     assert seen[-1].rounds_left == seen[-1].cells_left == 0
-    assert len(seen) == sum(len(runner.chunks_of(small_study(), index)) for index in range(8))
+    assert len(seen) == sum(len(list(runner.chunks_of(small_study(), index))) for index in range(8))
+
+
+# ---------------------------------------------------------------- large and long
+
+
+def test_a_billion_replications_are_planned_without_listing_their_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "chunks_of", None)
+    study = Study.of("large", {"uniform": ma.UniformPlay()}, {"still": STILL}, [10**8], 10**9)
+    with pytest.warns(UserWarning, match="fewer replications"):
+        found = plan(study, tmp_path)
+    assert found["rounds left"] == found["rounds"] == 10**17
+    with pytest.raises(MemoryError, match=r"study large: 1,000,000,000 replications with 64 checkpoints .* GB"):
+        run(study, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_chunks_are_listed_as_they_are_played():
+    study = small_study()
+    listed = []
+
+    def chunks():
+        for number in range(10):
+            listed.append(number)
+            yield runner.Chunk(0, number, number + 1)
+
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        for played, _ in enumerate(runner.play_on(executor, study, chunks(), 2, {}), 1):
+            assert len(listed) <= played + 2
+    assert played == 10
+
+
+def test_a_chunk_has_a_bounded_number_of_values():
+    study = Study.of("short", {"uniform": ma.UniformPlay()}, {"still": STILL}, [64], 10**7)
+    for device, most in runner.CHUNK_NUMBERS.items():
+        first = next(runner.chunks_of(study, 0, device))
+        assert 0.9 * most < (first.last - first.first) * runner.numbers_of(study, study.cells[0]) <= most
+
+
+def test_chunks_that_are_there_are_not_played_again(tmp_path, monkeypatch):
+    monkeypatch.setitem(runner.CHUNK_ROUNDS, "cpu", 1600)  # four or two replications
+    study = small_study()
+    seen = []
+
+    def stop_after_five(progress):
+        seen.append(progress)
+        if len(seen) == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(study, tmp_path, jobs=1, progress=stop_after_five)
+    assert plan(study, tmp_path)["rounds left"] == seen[-1].rounds_left == study.rounds() - 5 * 1600
+    assert plan(study, tmp_path, resume=False)["rounds left"] == study.rounds()
+    run(study, tmp_path, progress=seen.append)
+    assert seen[-1].rounds == study.rounds() - 5 * 1600
+
+
+@pytest.mark.parametrize("letter", ["a", "ß", "😀"])
+def test_names_may_be_long(tmp_path, letter):
+    policies = {letter * 300: ma.UniformPlay(), letter * 301: ma.UniformPlay()}
+    paths = run(Study.of("s" * 255, policies, {letter * 300: STILL}, [50], 1), tmp_path)
+    assert len(set(paths)) == 2
+    assert [read_result(path).cell.policy_name for path in paths] == list(policies)
+
+
+def test_a_file_may_have_the_longest_name_there_is(tmp_path):
+    path = tmp_path / ("ß" * 125 + ".html")
+    with at_once(path) as temporary:
+        temporary.write_text("x")
+    assert path.read_text() == "x"
+
+
+def test_a_plan_is_for_a_device_and_a_cluster(tmp_path, monkeypatch):
+    assert plan(small_study(), tmp_path, jobs=1)["seconds, roughly"] > 0
+    two = plan(small_study(), tmp_path, cluster="local:2")["seconds, roughly"]
+    assert two == plan(small_study(), tmp_path, jobs=2)["seconds, roughly"]
+    assert math.isnan(plan(small_study(), tmp_path, cluster="tcp://host:8786")["seconds, roughly"])
+    with pytest.raises(ValueError, match="nowhere"):
+        plan(small_study(), tmp_path, cluster="nowhere")
+    monkeypatch.setattr(runner, "chosen_device", lambda device: "gpu")
+    found = plan(small_study(), tmp_path, device="auto")
+    assert found["device"] == "gpu"
+    assert math.isnan(found["seconds, roughly"])
 
 
 # ---------------------------------------------------------------- what can go wrong
@@ -274,17 +419,58 @@ def test_another_study_of_the_same_name_destroys_nothing(tmp_path):
     assert bytes_below(tmp_path / "small" / "cells") == before
 
 
-def test_sources_of_specs_from_elsewhere_count(tmp_path, monkeypatch):
-    module = tmp_path / "elsewhere.py"
-    text = (
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """The path of a module that defines a policy, and a study that plays it."""
+    path = tmp_path / "elsewhere.py"
+    path.write_text(
         "import dataclasses\nfrom manyarms.policies.uniform_play import UniformPlay\n"
         "@dataclasses.dataclass(frozen=True)\nclass ElsewherePlay(UniformPlay):\n    pass\n"
     )
-    module.write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    elsewhere = importlib.import_module("elsewhere")
-    worlds = {"still": ma.World(ma.PowerLaw(beta=1.0))}
-    [cell] = Study.of("own", {"mine": elsewhere.ElsewherePlay()}, worlds, [10], 1).cells
+    policy = importlib.import_module("elsewhere").ElsewherePlay()
+    yield path, Study.of("own", {"mine": policy}, {"still": STILL}, [10], 1)
+    del sys.modules["elsewhere"]
+    SPEC_TYPES.pop("ElsewherePlay", None)
+
+
+def test_results_of_types_that_are_unknown_here_are_set_aside(tmp_path, elsewhere):
+    _, study = elsewhere
+    [path] = run(study, tmp_path)
+    before = path.read_bytes()
+    del SPEC_TYPES["ElsewherePlay"]
+    with pytest.warns(UserWarning, match="set aside"):
+        run(Study.of("own", {"mine": ma.UniformPlay()}, {"still": STILL}, [10], 1), tmp_path)
+    assert (tmp_path / "own" / f"cells-{study.digest()}" / path.name).read_bytes() == before
+
+
+def test_workers_have_the_modules_a_study_needs(elsewhere):
+    path, study = elsewhere
+    modules = needed_modules(study.cells)
+    assert list(modules) == ["elsewhere"]
+    assert needed_modules(small_study().cells) == {}
+    import_same(modules)
+    path.write_text(path.read_text() + "# edited\n")
+    linecache.checkcache()
+    with pytest.raises(ImportError, match="another version of the module 'elsewhere'"):
+        import_same(modules)
+    with pytest.raises(ImportError, match="cannot import the module 'nowhere_at_all'"):
+        import_same({"nowhere_at_all": ""})
+
+
+@pytest.mark.compiled
+def test_other_processes_import_what_they_need(tmp_path, elsewhere):
+    _, study = elsewhere
+    here = run(study, tmp_path / "here")
+    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
+        there = run(study, tmp_path / "there", executor=executor)
+    assert there[0].read_bytes() == here[0].read_bytes()
+
+
+def test_sources_of_specs_from_elsewhere_count(elsewhere):
+    module, study = elsewhere
+    text = module.read_text()
+    [cell] = study.cells
     before = sources_of(cell)
     assert before == sources_of(cell)
     assert before != sources_of(small_study().cells[1])
@@ -309,6 +495,26 @@ def test_two_runs_at_a_time_are_refused(tmp_path):
     with pytest.raises(RuntimeError, match="another run is at work"):
         run(small_study(), tmp_path, progress=again)
     run(small_study(), tmp_path)
+
+
+def test_what_killed_runs_have_left_half_written_is_removed(tmp_path):
+    home = tmp_path / "small"
+    ours = [home / "cells" / ".0000-a.parquet.x.tmp", home / "parts-0" / ".0.parquet.x.tmp", home / ".study.json.x.tmp"]
+    others = [home / ".report.html.x.tmp", home / "cells" / ".0000-a.parquet.swp"]
+    for path in [*ours, *others]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+    def again(progress):
+        ours[0].touch()  # of the run that is under way
+        with pytest.raises(RuntimeError, match="another run is at work"):
+            run(small_study(), tmp_path)
+        assert ours[0].exists()
+
+    run(small_study(), tmp_path, progress=again)
+    run(small_study(), tmp_path)
+    assert not any(path.exists() for path in ours)
+    assert all(path.exists() for path in others)
 
 
 def test_bad_jobs_are_refused_before_anything_is_deleted(tmp_path):
@@ -367,9 +573,8 @@ def test_killed_ten_times_and_resumed_the_bytes_are_the_same(tmp_path):
         if kills == 10:
             break
     assert kills == 10
-    with contextlib.suppress(FileNotFoundError):
-        assert not list((tmp_path / "killed" / "small" / "cells").glob("*.tmp"))
     paths = run(small_study(replications=60), tmp_path / "killed")
+    assert not list((tmp_path / "killed").rglob("*.tmp"))
     assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in undisturbed]
     assert [path.name for path in (tmp_path / "killed" / "small").iterdir() if path.is_dir()] == ["cells"]
 
@@ -422,6 +627,25 @@ def test_on_a_cluster_with_a_worker_killed_the_bytes_are_the_same(tmp_path, monk
         paths = run(small_study(replications=60), tmp_path / "cluster", executor=executor, progress=kill_one)
     assert killed
     assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in undisturbed]
+
+
+@pytest.mark.compiled
+def test_workers_that_lack_a_module_are_refused_before_anything_is_deleted(tmp_path, elsewhere, monkeypatch):
+    with pytest.raises(ImportError, match="nowhere_at_all"), cluster_executor("local:1", {"nowhere_at_all": ""}):
+        pass
+
+    @contextlib.contextmanager
+    def refusing(where, modules):
+        raise ImportError(f"{where} lacks {list(modules)}")
+        yield
+
+    _, study = elsewhere
+    run(study, tmp_path)
+    before = bytes_below(tmp_path)
+    monkeypatch.setattr(bar, "cluster_executor", refusing)
+    with pytest.raises(ImportError, match=r"local:1 lacks \['elsewhere'\]"):
+        run_with_bar(study, tmp_path, cluster="local:1", resume=False)
+    assert bytes_below(tmp_path) == before
 
 
 @pytest.mark.parametrize("where", ["nowhere", "local:0", "http://localhost:1"])

@@ -9,7 +9,7 @@ import pytest
 
 import manyarms as ma
 from manyarms.lab.files import CellResult, write_result
-from manyarms.lab.report import MOST_DOTS, Section, read_results, report, write_report
+from manyarms.lab.report import MOST_DOTS, Section, file_of, read_results, report, write_report
 from manyarms.lab.statistics import Grid, difference, means_and_half_widths, slope_over_horizons, with_half_width
 from manyarms.lab.study import Cell, Study
 from manyarms.results import COLOURS, Table
@@ -146,6 +146,16 @@ def test_policies_have_the_palette_s_colours(page_text):
         assert f".p{place} {{ --c: {colour}; --d: none; }}" in page_text
 
 
+def test_colours_belong_to_the_place_in_the_study(results, page_text):
+    text = report([result for result in results if result.cell.policy_name != "Elimination"])
+    assert [policy["name"] for policy in embedded(text)["policies"]] == ["SSUCB", "UniformPlay"]
+    assert embedded(text)["policies"] == embedded(page_text)["policies"][1:]  # with their markers
+    for index, place in enumerate((1, 2)):
+        assert f".p{index} {{ --c: {COLOURS[place]}; --d: none; }}" in text
+    swatches = re.findall(r'swatch p(\d)".*?href="#m(\d)".*?</svg>(\w+)', text)
+    assert set(swatches) == {("0", "1", "SSUCB"), ("1", "2", "UniformPlay")}
+
+
 def test_sections_come_first(results):
     rows = [{"policy": "A & B", "published": 1234.5, "is it so": "<yes>"}]
     text = report(results, sections=[Section("In <short>", ["One & two."], [Table(rows)]), ("Plain", (), [rows, []])])
@@ -163,6 +173,19 @@ def test_a_folder_of_results_becomes_a_file(tmp_path, results, page_text):
     assert [other.name for other in path.parent.iterdir()] == ["report.html"]
     with pytest.raises(FileNotFoundError, match="there are no results in"):
         read_results(tmp_path)
+
+
+def test_a_folder_may_know_the_file_of_its_study(tmp_path, study):
+    assert file_of(tmp_path, study) == ""
+    for text, wanted in [
+        (json.dumps(study.to_json() | {"file": "mine.toml"}), "mine.toml"),
+        (json.dumps(study.replace(seed=4).to_json() | {"file": "mine.toml"}), ""),  # of another study
+        (json.dumps(study.to_json()), ""),
+        ("[]", ""),
+        ("not JSON", ""),
+    ]:
+        (tmp_path / "study.json").write_text(text)
+        assert file_of(tmp_path, study) == wanted
 
 
 BAD = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

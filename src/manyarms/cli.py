@@ -4,10 +4,12 @@ import argparse
 import importlib
 import json
 import os
+import shlex
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from .checks import CheckError, checks, examples
@@ -32,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"manyarms {options.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        goes_on = "; the same command goes on where it stopped" if options.command in ("run", "reproduce") else ""
+        print(f"manyarms {options.command}: stopped by Ctrl-C{goes_on}", file=sys.stderr)
         return 130
 
 
@@ -55,11 +59,21 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--json", action="store_true", help="rows for machines instead of tables and reports")
     again.set_defaults(run=_reproduce)
 
-    studies = commands.add_parser("studies", help="the studies that come with the package")
+    own = argparse.ArgumentParser(add_help=False)
+    own.add_argument(
+        "--import",
+        dest="imports",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="a module of your own that defines policies, parts of worlds or studies; may be given several times",
+    )
+
+    studies = commands.add_parser("studies", parents=[own], help="the studies that have a name")
     studies.add_argument("--json", action="store_true", help="for machines")
     studies.set_defaults(run=_studies)
 
-    run = commands.add_parser("run", help="run a study, or what is left of it")
+    run = commands.add_parser("run", parents=[own], help="run a study, or what is left of it")
     run.add_argument("study", help="its name, or the path of its TOML file")
     run.add_argument("--folder", type=Path, default=Path("results"), help="where results go")
     run.add_argument("--replications", type=int, help="in place of the study's own")
@@ -72,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--json", action="store_true", help="rows for machines instead of a table")
     run.set_defaults(run=_run)
 
-    report = commands.add_parser("report", help="a study's results as a page to look at, and as figures")
+    report = commands.add_parser("report", parents=[own], help="a study's results as a page to look at, and as figures")
     report.add_argument("folder", type=Path, help="of the study, such as results/small-beta")
     report.add_argument("--out", type=Path, help="the page; report.html in that folder if left out")
     report.add_argument("--figures", type=Path, metavar="FOLDER", help="also figures as PNG, SVG and PDF, in there")
@@ -85,7 +99,11 @@ def _parser() -> argparse.ArgumentParser:
 
     check = commands.add_parser("check", help="the promises of a policy, base or part of a world")
     check.add_argument(
-        "names", nargs="*", metavar="NAME", help="all of the package's if left out; your own as module:Name"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="all of the package's if left out; your own as module:Name: a class, an instance, or a function that "
+        "makes one or a list of them",
     )
     check.set_defaults(run=_check)
 
@@ -129,13 +147,20 @@ def finite(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: None if value != value else value for name, value in row.items()} for row in rows]
 
 
-def command_of(study: Any) -> str:
-    """The command that runs a study: by its name if it is one of the package's."""
+def command_of(study: Any, file: str, imports: Sequence[str] = ()) -> str:
+    """The command that runs a study: by its name if that suffices, else by its file; nothing if there is neither."""
     from . import lab
 
-    own = study.name in lab.study_names() and lab.named_study(study.name).cells == study.cells
-    name = study.name if own else "study.toml"
-    return f"manyarms run {name} --replications {study.replications} --seed {study.seed}"
+    named = study.name in lab.study_names() and lab.named_study(study.name).cells == study.cells
+    if not named and not file:
+        return ""
+    words = ["manyarms", "run", study.name if named else file]
+    words += ["--replications", str(study.replications), "--seed", str(study.seed)]
+    return shlex.join([*words, *_import_words(imports)])
+
+
+def _import_words(imports: Sequence[str]) -> list[str]:
+    return [word for module in imports for word in ("--import", module)]
 
 
 def command_line(options: argparse.Namespace) -> str:
@@ -166,9 +191,46 @@ def _listing(kinds: Sequence[str], as_json: bool) -> int:
     return 0
 
 
-def _studies(options: argparse.Namespace) -> int:
-    from . import lab
+def imported(name: str) -> ModuleType:
+    """A module of one's own: of the folder one stands in, or from where Python finds it."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise LookupError(f"{name!r} is not the name of a module, such as mine or package.mine")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # as with python -m
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{name}.".startswith(f"{error.name}."):
+            hint = f"write {name.removesuffix('.py')}, " if name.endswith(".py") else ""
+            raise LookupError(
+                f"there is no module {name!r}, neither in {os.getcwd()} nor where Python looks; {hint}go to its "
+                "folder, or put that on PYTHONPATH"
+            ) from None
+        raise LookupError(f"the module {name!r} cannot be imported: {error}") from None
+    except (Exception, SystemExit) as error:  # its own code may raise anything
+        raise LookupError(f"the module {name!r} cannot be imported: {type(error).__name__}: {error}") from error
 
+
+def lab_with(imports: Sequence[str]) -> Any:
+    """The lab, where studies can use what modules of one's own define."""
+    from . import lab  # first: if a name is there twice, it is the other module that has to choose another one
+
+    before, names = dict(lab.MADE), set(lab.study_names())
+    for module in imports:
+        imported(module)
+        changed = {name for name, made in lab.MADE.items() if name not in before or made is not before[name]}
+        taken = sorted(changed & names)
+        if taken:
+            lab.MADE.clear()
+            lab.MADE.update(before)
+            raise ValueError(
+                f"the module {module!r} defines a study {taken[0]!r}, but there is one called so; choose another name"
+            )
+    return lab
+
+
+def _studies(options: argparse.Namespace) -> int:
+    lab = lab_with(options.imports)
     studies = [lab.named_study(name) for name in lab.study_names()]
     rows = [
         {"name": study.name, "cells": len(study.cells), "rounds": study.rounds(), "about": study.about}
@@ -179,32 +241,32 @@ def _studies(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from . import lab
-
+    lab = lab_with(options.imports)
     study = lab.find_study(options.study)
     given = {"replications": options.replications, "seed": options.seed}
     study = study.replace(**{name: value for name, value in given.items() if value is not None})
+    where = {name: getattr(options, name) for name in ("jobs", "cluster", "device", "resume")}
     if options.dry_run:
-        plan = lab.plan(study, options.folder, options.jobs)
-        print(json.dumps(plan, indent=1) if options.json else Table([plan]))
+        plan = lab.plan(study, options.folder, **where)
+        print(json.dumps(finite([plan])[0], indent=1) if options.json else Table([plan]))
         return 0
-    paths = lab.run_with_bar(
-        study, options.folder, jobs=options.jobs, cluster=options.cluster, device=options.device, resume=options.resume
-    )
-    rows = lab.summary([lab.read_result(path) for path in paths])
+    paths = lab.run_with_bar(study, options.folder, **where)
+    rows = lab.summary(map(lab.read_result, paths))
     if options.json:
         print(json.dumps(finite(rows), indent=1, ensure_ascii=False))
     else:
         print(Table(rows))
-        print(f"\nThe results are in {paths[0].parent}; manyarms report {paths[0].parent.parent} makes a page of them")
+        again = shlex.join(["manyarms", "report", str(paths[0].parent.parent), *_import_words(options.imports)])
+        print(f"\nThe results are in {paths[0].parent}; {again} makes a page of them")
     return 0
 
 
 def _report(options: argparse.Namespace) -> int:
-    from . import lab
-
+    lab = lab_with(options.imports)
     results = lab.read_results(options.folder)
-    path = lab.write_report(results, options.out or options.folder / "report.html", command_of(results[0].study))
+    study = results[0].study
+    command = command_of(study, lab.file_of(options.folder, study), options.imports)
+    path = lab.write_report(results, options.out or options.folder / "report.html", command)
     print(f"The report is {path}")
     if options.figures:
         for figure in lab.save_all(results, options.figures):
@@ -240,23 +302,35 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def specs_called(name: str) -> list[Spec]:
-    """The package's examples of a spec type, or ``module:Name`` made with its defaults."""
+    """The package's examples of a spec type, or what ``module:Name`` is or makes."""
     module, colon, attribute = name.partition(":")
     if colon:
-        sys.path.insert(0, os.getcwd())  # modules of the folder one stands in, as with python -m
-        try:
-            spec = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise LookupError(f"cannot find {name!r}: {error}") from None
-        try:
-            return [spec() if isinstance(spec, type) else spec]
-        except TypeError as error:
-            raise LookupError(f"{name} cannot be made with its defaults ({error}); name an instance instead") from None
+        value = getattr(imported(module), attribute, None)
+        if value is None:
+            raise LookupError(f"cannot find {name!r}: the module {module!r} has no {attribute!r}")
+        made = value if isinstance(value, Spec) or not callable(value) else _made(name, value)
+        specs = list(made) if isinstance(made, (list, tuple)) else [made]
+        if not specs or not all(isinstance(spec, Spec) for spec in specs):
+            raise LookupError(
+                f"{name} gives {made!r}; it must give a policy, a base, a world or a part of one, or a list of them"
+            )
+        return specs
     found = [spec for spec in examples() if type(spec).__name__ == name]
     if not found:
         known = ", ".join(sorted({type(spec).__name__ for spec in examples()}))
         raise LookupError(f"nothing is called {name!r}; there are {known}, and your own as module:Name")
     return found
+
+
+def _made(name: str, maker: Callable[[], Any]) -> Any:
+    """What a class or function of one's own makes of nothing."""
+    try:
+        return maker()
+    except Exception as error:  # its own code may raise anything
+        raise LookupError(
+            f"{name} cannot be made with its defaults ({type(error).__name__}: {error}); name an instance, or a "
+            "function that makes one"
+        ) from error
 
 
 def _bench(options: argparse.Namespace) -> int:

@@ -38,7 +38,7 @@ def aucbt_asw(counts, key, *, horizon, width, first_threshold, depth, scale, sca
     ``drawn``: a list that gets every block's (delta, p(delta)).
     """
     drawn = [] if drawn is None else drawn
-    for m in itertools.count(1):  # without a horizon one turn for each epoch of 2, 4, 8, … rounds, else only one
+    for m in itertools.count(1):  # without a horizon one turn for each period of 2, 4, 8, … rounds, else only one
         T = max(horizon, 2) if horizon is not None else 2**m  # noqa: N806
         H = math.isqrt(T - 1) + 1  # noqa: N806, ceil(sqrt(T))
         deltas = grid(H, first_threshold, depth)

@@ -5,11 +5,13 @@ from .cluster import cluster_executor
 from .figure_1 import figure_1
 from .figures import difference_figure, growth_figure, regret_figure, save_all
 from .files import BadFile, CellResult, read_result, summary
-from .report import Section, read_results, write_report
+from .modules import needed_modules
+from .report import Section, file_of, read_results, write_report
 from .runner import Progress, plan, run
-from .study import Cell, Study, find_study, named_study, parse_study, read_study, study_names
+from .study import MADE, Cell, Study, find_study, named_study, parse_study, read_study, study_names
 
 __all__ = [
+    "MADE",
     "BadFile",
     "Cell",
     "CellResult",
@@ -19,9 +21,11 @@ __all__ = [
     "cluster_executor",
     "difference_figure",
     "figure_1",
+    "file_of",
     "find_study",
     "growth_figure",
     "named_study",
+    "needed_modules",
     "parse_study",
     "plan",
     "read_result",

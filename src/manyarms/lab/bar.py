@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .cluster import cluster_executor
+from .modules import needed_modules
 from .runner import Progress, run
 from .study import Study
 
@@ -21,7 +22,9 @@ def run_with_bar(
 ) -> list[Path]:
     """Run a study on this machine or on a cluster, and show how far it has got."""
     with contextlib.ExitStack() as stack:
-        executor = stack.enter_context(cluster_executor(cluster)) if cluster else None
+        executor = None
+        if cluster:
+            executor = stack.enter_context(cluster_executor(cluster, needed_modules(study.cells)))
         progress = stack.enter_context(progress_bar(study.name)) if sys.stderr.isatty() else None
         return run(study, folder, jobs=jobs, executor=executor, device=device, resume=resume, progress=progress)
 

@@ -30,6 +30,8 @@ LEGEND_ROW = 0.18  # inches
 HIGHEST = 3.6  # inches, of a panel
 
 SETTINGS = {
+    "text.parse_math": False,  # a name with a dollar in it is a name
+    "text.usetex": False,
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
     "font.size": 8.0,
     "axes.titlesize": 8.0,
@@ -60,6 +62,9 @@ SETTINGS = {
     "svg.hashsalt": "manyarms",
     "savefig.dpi": 300,
 }
+
+Drawn = dict[str, Any]
+"""What a panel shows, by policy: what its legend points at."""
 
 UNDATED = {
     "png": {"Software": None},
@@ -108,16 +113,19 @@ def regret_figure(
     horizon = grid.horizons[-1] if horizon is None else _known("horizon", horizon, grid.horizons)
     worlds = [name for name in _worlds(grid, world) if grid.at(name, horizon)]
 
-    def draw(panel: "Axes", name: str) -> None:
+    def draw(panel: "Axes", name: str) -> Drawn:
         cells = grid.at(name, horizon)
+        drawn: Drawn = {}
         for policy, result in cells.items():
             rounds, values = result.rounds, result.column("regret")
             if not log:
                 rounds, values = np.append(0, rounds), np.pad(values, ((0, 0), (1, 0)))
             means, half_widths = means_and_half_widths(values)
             look = _look(grid, policy)
-            marked = _marked(rounds, grid.policies.index(policy), len(grid.policies), log)
-            panel.plot(rounds, means, markevery=marked, markeredgecolor="white", markeredgewidth=0.5, **look)
+            marked = _marked(rounds, grid.places[policy], len(grid.places), log)
+            [drawn[policy]] = panel.plot(
+                rounds, means, markevery=marked, markeredgecolor="white", markeredgewidth=0.5, **look
+            )
             if len(values) > 1:
                 band = (means - half_widths, means + half_widths)
                 panel.fill_between(rounds, *band, color=look["color"], alpha=0.18, linewidth=0)
@@ -130,6 +138,7 @@ def regret_figure(
                 panel.set_ylim(bottom=0)
         _separate_thousands(panel.xaxis)
         _separate_thousands(panel.yaxis)
+        return drawn
 
     return _panels(grid, worlds, draw, ("round", "regret"), width, height=0.72)
 
@@ -150,8 +159,9 @@ def growth_figure(results: Iterable[CellResult], world: str | None = None, *, wi
     if len(grid.horizons) < 2:
         raise ValueError(f"study {grid.study.name} has one horizon; growth needs two")
 
-    def draw(panel: "Axes", name: str) -> None:
+    def draw(panel: "Axes", name: str) -> Drawn:
         ends = []
+        drawn: Drawn = {}
         for policy in grid.policies:
             cells = grid.over_horizons(name, policy)
             if not cells:
@@ -160,7 +170,7 @@ def growth_figure(results: Iterable[CellResult], world: str | None = None, *, wi
             horizons = np.array([result.cell.horizon for result in cells])
             found = [means_and_half_widths(result.column("regret")[:, -1]) for result in cells]
             means, half_widths = np.array([mean for mean, _ in found]), np.array([half for _, half in found])
-            panel.errorbar(
+            drawn[policy] = panel.errorbar(
                 horizons, means, yerr=half_widths, elinewidth=0.8, capsize=1.5, **(look | {"linestyle": "none"})
             )
             if len(cells) < 2:
@@ -177,6 +187,7 @@ def growth_figure(results: Iterable[CellResult], world: str | None = None, *, wi
         panel.set_xticks([], minor=True)
         _separate_thousands(panel.yaxis)
         _label_ends(panel, ends)
+        return drawn
 
     return _panels(grid, _worlds(grid, world), draw, ("horizon", "regret"), width, height=0.62, narrowest=3.2)
 
@@ -214,14 +225,14 @@ def difference_figure(
     if not worlds:
         raise ValueError(f"{reference} was not played over horizon {horizon:,}")
 
-    def draw(panel: "Axes", name: str) -> None:
+    def draw(panel: "Axes", name: str) -> Drawn:
         cells = grid.at(name, horizon)
         panel.axvline(0.0, color="#444444", linewidth=0.6)
         for row, policy in enumerate(others):
             if policy not in cells:
                 continue
             found = difference(cells[policy], cells[reference])
-            look = _look(grid, policy) | {"linestyle": "none", "label": "_"}
+            look = _look(grid, policy) | {"linestyle": "none"}
             inside = look["color"] if found.is_clear else "white"
             panel.errorbar(
                 found.mean, row, xerr=found.half_width, elinewidth=1.2, capsize=2.5, markersize=5,
@@ -235,6 +246,7 @@ def difference_figure(
         panel.spines["left"].set_visible(False)
         panel.locator_params(axis="x", nbins=4)
         _separate_thousands(panel.xaxis)
+        return {}  # names stand beside the rows
 
     labels = (f"regret minus that of {reference}", "")
     return _panels(grid, worlds, draw, labels, width, inches=0.62 + 0.24 * len(others), share_rows=True)
@@ -287,7 +299,7 @@ def _style() -> Iterator[None]:
 def _panels(
     grid: Grid,
     worlds: Sequence[str],
-    draw: Callable[["Axes", str], None],
+    draw: Callable[["Axes", str], Drawn],
     labels: tuple[str, str],
     width: str | float,
     *,
@@ -308,8 +320,9 @@ def _panels(
         tall = inches or min(height * total / columns, HIGHEST)
         figure = Figure(figsize=(total, rows * tall), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False, sharey="row" if share_rows else False)
+        drawn: Drawn = {}
         for panel, name in zip(panels.flat, worlds, strict=False):
-            draw(panel, name)
+            drawn |= draw(panel, name)
             panel.set_title(name, loc="left")
         for panel in panels.flat[len(worlds) :]:
             panel.remove()
@@ -318,13 +331,14 @@ def _panels(
         for column in range(columns):
             lowest = [panel for panel in panels[:, column] if panel.figure is not None][-1]
             lowest.set_xlabel(labels[0])
-        handles: dict[str, Any] = {}
-        for panel in figure.axes:
-            handles |= dict(reversed(pair) for pair in zip(*panel.get_legend_handles_labels(), strict=True))
-        if handles:
-            shown = [policy for policy in grid.policies if policy in handles]
+        if drawn:
+            shown = [policy for policy in grid.policies if policy in drawn]
             across = _legend_columns(shown, total)
-            figure.legend([handles[name] for name in shown], shown, loc="outside lower center", ncols=across)
+            # Names are put in afterwards: legends before matplotlib 3.10 leave out what begins with an underscore.
+            places = [str(place) for place in range(len(shown))]
+            legend = figure.legend([drawn[name] for name in shown], places, loc="outside lower center", ncols=across)
+            for text, name in zip(legend.get_texts(), shown, strict=True):
+                text.set_text(name)
             figure.set_figheight(rows * tall + LEGEND_ROW * math.ceil(len(shown) / across))
         figure.draw_without_rendering()  # ticks take their settings when they are first drawn
         return figure
@@ -354,7 +368,7 @@ def _known(what: str, value: Any, known: Sequence[Any]) -> Any:
 
 
 def _look(grid: Grid, policy: str) -> dict[str, Any]:
-    place = grid.policies.index(policy)
+    place = grid.places[policy]
     return {
         "color": COLOURS[place % len(COLOURS)],
         "marker": MARKERS[place % len(MARKERS)],

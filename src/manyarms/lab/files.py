@@ -7,11 +7,9 @@ can be run again from the file alone.
 
 import dataclasses
 import hashlib
-import inspect
 import json
 import math
 import os
-import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,10 +22,10 @@ from numpy.typing import NDArray
 
 from ..compiled import source_digest
 from ..results import mean_and_half_width
-from ..specs import Spec
 from ..trace import COLUMNS
 from ..version import __version__
-from .study import Cell, Study
+from .modules import modules_of, source_of
+from .study import Cell, Study, study_digest
 
 FORMAT = 1
 KEY = b"manyarms"
@@ -97,29 +95,16 @@ class CellResult:
 
 def values_digest(values: NDArray[np.float64]) -> str:
     """Thirty-two hex digits that change with any bit of the values."""
-    return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()[:32]
+    return hashlib.sha256(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data).hexdigest()[:32]
 
 
 def sources_of(cell: Cell) -> str:
     """A digest of the sources that play a cell: the package's, and those of specs from elsewhere."""
     digest = hashlib.sha256(source_digest().encode())
-    for module in sorted(_foreign_modules(cell.policy) | _foreign_modules(cell.world)):
-        try:
-            digest.update(inspect.getsource(sys.modules[module]).encode())
-        except (KeyError, OSError, TypeError):  # typed at a prompt: nobody can say whether it is still the same
-            digest.update(os.urandom(16))
+    for module in sorted(modules_of((cell.policy, cell.world))):
+        # Typed at a prompt: nobody can say whether it is still the same.
+        digest.update(source_of(module) or os.urandom(16))
     return digest.hexdigest()[:16]
-
-
-def _foreign_modules(spec: Any) -> set[str]:
-    """The modules outside the package that define a spec or one of its parts."""
-    if isinstance(spec, tuple):
-        return set().union(*map(_foreign_modules, spec))
-    if not isinstance(spec, Spec):
-        return set()
-    module = type(spec).__module__
-    own = set() if module.partition(".")[0] == __package__.partition(".")[0] else {module}
-    return own.union(*(_foreign_modules(getattr(spec, field.name)) for field in dataclasses.fields(spec)))  # type: ignore[arg-type]
 
 
 def write_result(path: Path, result: CellResult) -> None:
@@ -147,7 +132,9 @@ class at_once:  # noqa: N801, used as a statement
 
     def __enter__(self) -> Path:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".tmp")
+        # Cut, so that the name of a temporary file is never too long where that of the file itself is not.
+        shown = self.path.name.encode(errors="ignore")[:200].decode(errors="ignore")
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{shown}.", suffix=".tmp")
         os.close(handle)
         self.temporary = Path(name)
         return self.temporary
@@ -178,8 +165,15 @@ def _umask() -> int:
 def read_result(path: Path) -> CellResult:
     """Read a file back, or say what is wrong with it."""
     try:
-        table = pq.read_table(path, page_checksum_verification=True)
-        said = json.loads((table.schema.metadata or {})[KEY])
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            said = json.loads((file.schema_arrow.metadata or {})[KEY])
+            rows = np.empty((0, len(COLUMNS)))
+            for name in file.schema_arrow.names:  # one by one: there may be much of them
+                column = file.read([name])[name].to_numpy()
+                if not rows.size:  # now that it is certain how long it is
+                    rows = np.empty((len(column), len(COLUMNS)))
+                if name in COLUMNS:  # the others are only looked at for damage
+                    rows[:, COLUMNS.index(name)] = column
     except FileNotFoundError:
         raise
     except KeyError:
@@ -192,9 +186,7 @@ def read_result(path: Path) -> CellResult:
         study = Study.from_json(said["study"])
         cell = study.cells[said["cell"]]
         checkpoints = study.rounds_kept(cell).size
-        replications = table.num_rows // checkpoints
-        columns = [table[name].to_numpy().reshape(replications, checkpoints) for name in COLUMNS]
-        values = np.ascontiguousarray(np.stack(columns, axis=2))
+        values = rows.reshape(len(rows) // checkpoints, checkpoints, len(COLUMNS))
         if values_digest(values) != said["digest"]:
             raise BadFile(f"{path} is damaged: its numbers are not those that were written")
         return CellResult(
@@ -207,6 +199,14 @@ def read_result(path: Path) -> CellResult:
         )
     except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise BadFile(f"{path} cannot be read: {type(error).__name__} {error}") from None
+
+
+def study_of(path: Path) -> str | None:
+    """The digest of the study that a file says it is of; None if it is damaged or not one of ours."""
+    try:
+        return study_digest(json.loads((pq.read_schema(path).metadata or {})[KEY])["study"])
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def summary(results: Iterable[CellResult]) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ from .statistics import (
     slope_within,
     with_half_width,
 )
+from .study import Study
 
 MOST_DOTS = 200
 """How many replications of a cell are drawn one by one."""
@@ -80,6 +81,16 @@ def read_results(folder: str | Path) -> list[CellResult]:
     if not paths:
         raise FileNotFoundError(f"there are no results in {str(folder)!r}: no files cells/*.parquet")
     return [read_result(path) for path in paths]
+
+
+def file_of(folder: str | Path, study: Study) -> str:
+    """The name of the file from which a study was run into a folder; nothing if the folder does not say."""
+    try:
+        said = json.loads((Path(folder) / "study.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    file = said.pop("file", "") if isinstance(said, dict) else ""
+    return str(file) if said == study.to_json() else ""
 
 
 def write_report(
@@ -137,7 +148,7 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
             "growth": _growth(grid, cells),
             "panels": "".join(_panel(column) for column in PANELS),
             "settings": _settings(grid, command),
-            "colours": _colours(len(grid.policies)),
+            "colours": _colours([grid.places[name] for name in grid.policies]),
             "style": _asset("report.css"),
             "script": _asset("report.js"),
             "data": _json(page_data(grid, cells)),
@@ -151,7 +162,7 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
 def page_data(grid: Grid, cells: Sequence[tuple[str, int]]) -> dict[str, Any]:
     """The numbers of the charts, six digits each."""
     return {
-        "policies": [{"name": name, "marker": place % len(MARKERS)} for place, name in enumerate(grid.policies)],
+        "policies": [{"name": name, "marker": grid.places[name] % len(MARKERS)} for name in grid.policies],
         "worlds": grid.worlds,
         "horizons": grid.horizons,
         "cells": [_cell_data(grid, *cell) for cell in cells],
@@ -416,10 +427,11 @@ def _table(
 
 
 def _named(grid: Grid, policy: str) -> str:
-    place = grid.policies.index(policy)
+    marker = grid.places[policy] % len(MARKERS)
     return (
-        f'<span class="named"><svg class="swatch p{place}" viewBox="0 0 28 14" aria-hidden="true">'
-        f'<line x1="0" y1="7" x2="28" y2="7"/><use href="#m{place % len(MARKERS)}" x="14" y="7"/></svg>'
+        f'<span class="named"><svg class="swatch p{grid.policies.index(policy)}" viewBox="0 0 28 14" '
+        'aria-hidden="true">'
+        f'<line x1="0" y1="7" x2="28" y2="7"/><use href="#m{marker}" x="14" y="7"/></svg>'
         f"{_text(policy)}</span>"
     )
 
@@ -427,14 +439,14 @@ def _named(grid: Grid, policy: str) -> str:
 # ---------------------------------------------------------------- text
 
 
-def _colours(policies: int) -> str:
-    """A class for each policy: its colour and its dashes."""
+def _colours(places: Sequence[int]) -> str:
+    """A class for each policy: the colour and the dashes of its place in the study."""
     light, dark = [], []
-    for place in range(policies):
+    for index, place in enumerate(places):
         colour, dash = COLOURS[place % len(COLOURS)], DASHES[place // len(COLOURS) % len(DASHES)]
-        light.append(f".p{place} {{ --c: {colour}; --d: {dash}; }}")
+        light.append(f".p{index} {{ --c: {colour}; --d: {dash}; }}")
         if colour in DARK:
-            dark.append(f".p{place} {{ --c: {DARK[colour]}; }}")
+            dark.append(f".p{index} {{ --c: {DARK[colour]}; }}")
     return "\n".join([*light, "@media screen and (prefers-color-scheme: dark) {", *dark, "}"])
 
 

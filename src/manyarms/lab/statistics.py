@@ -143,6 +143,8 @@ class Grid:
         All results, in the order of its cells.
     worlds, policies
         The names that occur.
+    places
+        Of every policy of the study, whether it occurs or not: what its colour goes by.
     horizons
         The horizons that occur, shortest first.
     """
@@ -167,7 +169,9 @@ class Grid:
         worlds, policies = ({key[place] for key in self._cells} for place in (0, 2))
         self.worlds = [name for name in dict.fromkeys(c.world_name for c in self.study.cells) if name in worlds]
         self.horizons = sorted({horizon for _, horizon, _ in self._cells})
-        self.policies = [name for name in dict.fromkeys(c.policy_name for c in self.study.cells) if name in policies]
+        named = dict.fromkeys(c.policy_name for c in self.study.cells)
+        self.places = {name: place for place, name in enumerate(named)}
+        self.policies = [name for name in named if name in policies]
 
     def at(self, world: str, horizon: int) -> dict[str, CellResult]:
         """The results in one world over one horizon, by policy."""

@@ -21,12 +21,15 @@ from numpy.typing import NDArray
 
 from ..engine import LONGEST_RUN, checkpoint_rounds
 from ..policies.base import Policy, checked_slots
-from ..specs import Spec, checked_seed, count, spec_from_json
+from ..specs import Spec, checked_seed, count, several, spec_from_json
 from ..world import World
 
 SUFFIX = ".toml"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _FILLED = re.compile(r"\{(\w+)\}")
+
+LONGEST_NAME = 255
+"""Of a folder, in bytes: what common file systems allow."""
 
 FIELDS = ("name", "about", "seed", "replications", "horizons", "checkpoints", "for_each", "worlds", "policies")
 """What a study's file may say."""
@@ -87,6 +90,8 @@ class Study:
         At how many rounds numbers are kept, or at which.
     about
         One sentence: the question.
+    file
+        The name of the TOML file it was read from, if it was: what a report calls it. No part of the study.
 
     Examples
     --------
@@ -108,20 +113,31 @@ class Study:
     seed: int = 0
     checkpoints: int | tuple[int, ...] = 64
     about: str = ""
+    file: str = dataclasses.field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(str(self.name)) or str(self.name) != self.name:
-            raise ValueError(f"Study: name must be letters, digits, '.', '-' and '_', not {self.name!r}")
-        if not self.cells:
-            raise ValueError(f"study {self.name}: it has no cells; give it policies, worlds and horizons")
-        object.__setattr__(self, "cells", tuple(self.cells))
+        checked_name(self.name)
+        cells = several(self._owner, "cells", self.cells)
+        if not cells:
+            raise ValueError(f"{self._owner}: it has no cells; give it policies, worlds and horizons")
+        for cell in cells:
+            if not isinstance(cell, Cell):
+                raise ValueError(f"{self._owner}: each of the cells must be a Cell, not {cell!r}")
+        cells = tuple(
+            dataclasses.replace(cell, horizon=count(self._owner, "each of the horizons", cell.horizon))
+            for cell in cells
+        )
+        object.__setattr__(self, "cells", cells)
         object.__setattr__(self, "replications", count(self._owner, "replications", self.replications))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
-        if not isinstance(self.checkpoints, int):
-            object.__setattr__(self, "checkpoints", tuple(self.checkpoints))
+        try:
+            object.__setattr__(self, "seed", checked_seed(self.seed))
+        except ValueError as error:
+            raise ValueError(f"{self._owner}: {error}") from None
+        object.__setattr__(self, "checkpoints", checked_checkpoints(self._owner, self.checkpoints))
+        if not isinstance(self.about, str):
+            raise ValueError(f"{self._owner}: about must be a text, not {self.about!r}")
         seen: set[tuple[str, str, int]] = set()
         for cell in self.cells:
-            count(self._owner, "each of the horizons", cell.horizon)
             if cell.horizon > LONGEST_RUN:
                 raise ValueError(
                     f"{self._owner}: horizons must be at most {LONGEST_RUN} (2^31 - 1), not {cell.horizon}"
@@ -143,15 +159,15 @@ class Study:
         name: str,
         policies: Mapping[str, Policy],
         worlds: Mapping[str, World],
-        horizons: Sequence[int],
+        horizons: Sequence[int] | NDArray[np.integer],
         replications: int,
         seed: int = 0,
-        checkpoints: int | Sequence[int] = 64,
+        checkpoints: int | Sequence[int] | NDArray[np.integer] = 64,
         about: str = "",
     ) -> Self:
         """Every policy in every world over every horizon."""
-        kept = checkpoints if isinstance(checkpoints, int) else tuple(checkpoints)
-        return cls(name, tuple(crossed(name, policies, worlds, horizons)), replications, seed, kept, about)
+        cells = tuple(crossed(name, policies, worlds, horizons))
+        return cls(name, cells, replications, seed, checkpoints, about)  # type: ignore[arg-type]  # looked at there
 
     def rounds_kept(self, cell: Cell) -> NDArray[np.int64]:
         """The rounds at which a cell's numbers are kept."""
@@ -189,33 +205,75 @@ class Study:
         >>> Study.from_json(study.to_json()) == study
         True
         """
-        kept = values["checkpoints"]
         return cls(
             name=values["name"],
             cells=tuple(Cell.from_json(cell) for cell in values["cells"]),
             replications=values["replications"],
             seed=values["seed"],
-            checkpoints=kept if isinstance(kept, int) else tuple(kept),
+            checkpoints=values["checkpoints"],
             about=values["about"],
         )
 
     def digest(self) -> str:
         """Sixteen hex digits that identify the study."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return study_digest(self.to_json())
 
 
-def crossed(name: str, policies: Mapping[str, Policy], worlds: Mapping[str, World], horizons: Any) -> list[Cell]:
+def study_digest(values: Mapping[str, Any]) -> str:
+    """The digest of the study that these JSON values describe, whether or not its types are known here."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def checked_name(name: Any) -> str:
+    """A name that a folder can have."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(f"Study: name must be letters, digits, '.', '-' and '_', not {name!r}")
+    if len(name) > LONGEST_NAME:
+        raise ValueError(
+            f"Study: name must have at most {LONGEST_NAME} characters, as a folder is called so; "
+            f"{name[:20] + '…'!r} has {len(name)}"
+        )
+    return name
+
+
+def checked_checkpoints(owner: str, checkpoints: Any) -> int | tuple[int, ...]:
+    """How many checkpoints, or which."""
+    if isinstance(checkpoints, (Sequence, np.ndarray)):
+        return whole_numbers(owner, "checkpoints", checkpoints)
+    return count(owner, "checkpoints", checkpoints)
+
+
+def whole_numbers(owner: str, name: str, values: Any) -> tuple[int, ...]:
+    """A list, a range or an array of whole numbers above 0, as a tuple.
+
+    Examples
+    --------
+    >>> whole_numbers("study s", "horizons", np.array([100, 200]))
+    (100, 200)
+    """
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    if not isinstance(plain, Sequence) or isinstance(plain, (str, bytes)):
+        raise ValueError(f"{owner}: {name} must be a list of whole numbers, not {values!r}")
+    return tuple(count(owner, f"each of the {name}", value) for value in plain)
+
+
+def crossed(name: Any, policies: Any, worlds: Any, horizons: Any) -> list[Cell]:
     """Every policy in every world over every horizon; worlds first, then horizons."""
+    owner = f"study {checked_name(name)}"
     for what, given, kind in (("policies", policies, Policy), ("worlds", worlds, World)):
-        if not given:
-            raise ValueError(f"study {name}: {what} must be a table of named {what}, not {given!r}")
+        if not isinstance(given, Mapping) or not given:
+            raise ValueError(
+                f"{owner}: {what} must be a table of named {what}, as in {{'mine': {kind.__name__}(…)}}, not {given!r}"
+            )
         for key, spec in given.items():
+            if not isinstance(key, str) or not key:
+                raise ValueError(f"{owner}: the names of {what} must be texts, not {key!r}")
             if not isinstance(spec, kind):
-                raise ValueError(f"study {name}: {what}.{key} must be a {kind.__name__}, not {spec!r}")
-    if not isinstance(horizons, Sequence) or isinstance(horizons, str) or not horizons:
-        raise ValueError(f"study {name}: horizons must be a list of whole numbers, not {horizons!r}")
-    lengths = [count(f"study {name}", "each of the horizons", horizon) for horizon in horizons]
+                raise ValueError(f"{owner}: {what}.{key} must be a {kind.__name__}, not {spec!r}")
+    lengths = whole_numbers(owner, "horizons", horizons)
+    if not lengths:
+        raise ValueError(f"{owner}: horizons must be a list with something in it, not {horizons!r}")
     return [
         Cell(world_name, world, policy_name, policy, horizon)
         for world_name, world in worlds.items()
@@ -231,7 +289,7 @@ def read_study(path: str | Path) -> Study:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no study {str(path)!r}; named ones: {', '.join(study_names())}") from None
-    return parse_study(text, str(path))
+    return parse_study(text, str(path)).replace(file=path.name)
 
 
 def parse_study(text: str, where: str = "study") -> Study:
@@ -269,18 +327,17 @@ def parse_study(text: str, where: str = "study") -> Study:
         worlds = _specs(where, "worlds", values["worlds"], filling, "World")
         policies = _specs(where, "policies", values["policies"], filling, None)
         try:
-            cells += crossed(str(values["name"]), policies, worlds, values["horizons"])
+            cells += crossed(values["name"], policies, worlds, values["horizons"])
         except (TypeError, ValueError) as error:
             raise ValueError(f"{where}: {error}") from None
     try:
-        kept = values.get("checkpoints", 64)
         return Study(
             name=values["name"],
             cells=tuple(cells),
             replications=values["replications"],
             seed=values.get("seed", 0),
-            checkpoints=tuple(kept) if isinstance(kept, list) else count(where, "checkpoints", kept),
-            about=str(values.get("about", "")),
+            checkpoints=values.get("checkpoints", 64),
+            about=values.get("about", ""),
         )
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from None
@@ -342,12 +399,12 @@ def _folder() -> Any:
     return importlib.resources.files(__package__.partition(".")[0]) / "studies"
 
 
-MADE: dict[str, Callable[[], Study]] = {}
-"""Studies that come with the package and are made by a function, where a table would not do."""
+MADE: dict[str, Callable[[], Any]] = {}
+"""Studies that have a name and are made by a function, where a table would not do: the package's and one's own."""
 
 
 def study_names() -> list[str]:
-    """The studies that come with the package."""
+    """The studies that come with the package, and those of one's own in ``MADE``."""
     return sorted([*MADE, *_file_names()])
 
 
@@ -356,9 +413,12 @@ def _file_names() -> list[str]:
 
 
 def named_study(name: str) -> Study:
-    """A study that comes with the package."""
+    """A study that has a name: one of ``study_names()``."""
     if name in MADE:
-        return MADE[name]()
+        made = MADE[name]()
+        if not isinstance(made, Study):
+            raise ValueError(f"study {name}: its function must give a Study, not {made!r}")
+        return made
     if name not in _file_names():
         raise LookupError(f"no study is called {name!r}; there are {', '.join(study_names())}")
     return parse_study((_folder() / f"{name}{SUFFIX}").read_text(encoding="utf-8"), f"study {name}")

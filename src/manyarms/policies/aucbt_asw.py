@@ -8,14 +8,14 @@ drawn from a grid, and EXP3 learns from the blocks' rewards which delta pays.
 Source: Kim, Vojnović & Yun, "An Adaptive Approach for Infinitely Many-armed Bandits under
 Generalized Rotting Constraints" (NeurIPS 2024, arXiv:2404.14202), Algorithm 2 (Appendix A.6): AUCBT-ASW.
 
-Symbols: T -> horizon; H -> epoch.block_length; the set of thresholds, B of them -> epoch.thresholds,
-threshold; delta -> top - state.level; alpha -> epoch.mixing; N_0 -> epoch.reward_scale; log w(delta) ->
+Symbols: T -> horizon; H -> period.block_length; the set of thresholds, B of them -> period.thresholds,
+threshold; delta -> top - state.level; alpha -> period.mixing; N_0 -> period.reward_scale; log w(delta) ->
 log_weights; p(delta) -> state.probability; 12 -> width (spec); C -> scale (spec); log -> natural_log.
 
 Deviations: the smallest threshold is 2^-ceil(log2 sqrt(H)), where the paper does not round. The
 rewards of a block are those of its own rounds, where the paper's listing also takes the one before.
 C is "large enough" in the paper and 1 here, which suffices for rewards in [-1, 1] (see
-``scale``). Without a horizon, the run is cut into epochs of 2, 4, 8, … rounds, each with its own
+``scale``). Without a horizon, the run is cut into periods of 2, 4, 8, … rounds, each with its own
 H, thresholds and fresh weights (the doubling trick). A known horizon that has passed changes
 nothing: blocks go on. A horizon of 1 counts as 2, so that log H is not 0. Weights are kept
 as logarithms, which do not overflow.
@@ -67,11 +67,11 @@ class AUCBTASWSettings(NamedTuple):
     horizon: int  # 0: unknown
 
 
-class Epoch(NamedTuple):
+class Period(NamedTuple):
     """What follows from T. One for the whole run if T is known."""
 
     rank: int  # 1, 2, 3, …
-    end: int  # the last round of the epoch; 0: none
+    end: int  # the last round of the period; 0: none
     block_length: int  # H
     thresholds: int  # B
     mixing: float  # alpha
@@ -86,7 +86,7 @@ class AUCBTASWState(NamedTuple):
     sums: NDArray[np.float64]  # n -> sum of the arm's first n rewards
     bonuses: NDArray[np.float64]  # k -> what is added to the mean of the last 2^k rewards
     log_weights: NDArray[np.float64]  # j -> log of the weight of threshold j
-    epoch: Epoch
+    period: Period
     block: Block
     place: int  # j: which threshold the block plays with
     probability: float  # p(delta), with which it was drawn
@@ -125,7 +125,7 @@ class AUCBTASW(Policy):
         The mean from which thresholds are counted.
     horizon
         T, of which H = ceil(sqrt(T)). None: that of the simulation, or unknown when live;
-        ``"doubling"``: unknown. An unknown horizon means epochs of doubling length, each with
+        ``"doubling"``: unknown. An unknown horizon means periods of doubling length, each with
         its own H.
 
     Examples
@@ -179,14 +179,14 @@ class AUCBTASW(Policy):
     def start(self, rounds: int) -> AUCBTASWState:
         """A state with arrays for the longest block that can begin within ``rounds`` rounds."""
         settings = self.settings()
-        epoch = epoch_of(settings, last_block_rank(rounds))
+        period = period_of(settings, last_block_rank(rounds))
         return AUCBTASWState(
             settings=settings,
             key=UNSET_KEY,
-            sums=np.zeros(min(epoch.block_length, rounds) + 1),
-            bonuses=np.zeros(epoch.block_length.bit_length()),
-            log_weights=np.zeros(epoch.thresholds),
-            epoch=Epoch(rank=0, end=0, block_length=0, thresholds=0, mixing=0.0, reward_scale=0.0),
+            sums=np.zeros(min(period.block_length, rounds) + 1),
+            bonuses=np.zeros(period.block_length.bit_length()),
+            log_weights=np.zeros(period.thresholds),
+            period=Period(rank=0, end=0, block_length=0, thresholds=0, mixing=0.0, reward_scale=0.0),
             block=Block(number=0, rank=0, length=0, size=0, opened=0),
             place=0,
             probability=0.0,
@@ -218,8 +218,8 @@ class AUCBTASW(Policy):
 
 
 @kernel
-def epoch_of(settings: AUCBTASWSettings, rank: int) -> Epoch:
-    """The epoch of this rank: 2^rank rounds after the 2^rank - 2 of those before; or all rounds, if T is known."""
+def period_of(settings: AUCBTASWSettings, rank: int) -> Period:
+    """The period of this rank: 2^rank rounds after the 2^rank - 2 of those before; or all rounds, if T is known."""
     rounds = 1 << rank
     end = 2 * rounds - 2
     if settings.horizon > 0:
@@ -232,7 +232,7 @@ def epoch_of(settings: AUCBTASWSettings, rank: int) -> Epoch:
     blocks = (rounds - 1) // length + 1
     mixing = math.sqrt(size * natural_log(float(size)) / ((math.e - 1.0) * blocks))
     log_term = log_rounds if settings.scale_of_run else log_length
-    return Epoch(
+    return Period(
         rank=rank,
         end=end,
         block_length=length,
@@ -252,47 +252,47 @@ def threshold(settings: AUCBTASWSettings, place: int) -> float:
 
 
 @kernel
-def drawn_threshold(log_weights: Any, epoch: Epoch, bits: int) -> tuple[int, float]:
+def drawn_threshold(log_weights: Any, period: Period, bits: int) -> tuple[int, float]:
     """EXP3: which threshold, and the probability (1 - alpha) w / (sum of w) + alpha / B with which it is drawn."""
     greatest = log_weights[0]
-    for place in range(1, epoch.thresholds):
+    for place in range(1, period.thresholds):
         greatest = max(greatest, log_weights[place])
     total = 0.0
-    for place in range(epoch.thresholds):
+    for place in range(period.thresholds):
         total += exponential(log_weights[place] - greatest)
     place = -1
     probability = 0.0
     left = uniform(bits)
-    while left >= 0.0 and place < epoch.thresholds - 1:
+    while left >= 0.0 and place < period.thresholds - 1:
         place += 1
         share = exponential(log_weights[place] - greatest) / total
-        probability = (1.0 - epoch.mixing) * share + epoch.mixing / epoch.thresholds
+        probability = (1.0 - period.mixing) * share + period.mixing / period.thresholds
         left -= probability
     return place, probability
 
 
 @kernel
-def open_epoch(state: AUCBTASWState, rank: int) -> Epoch:
-    """The bonuses and equal weights of an epoch; return its numbers."""
-    epoch = epoch_of(state.settings, rank)
-    log_length = natural_log(float(epoch.block_length))
+def open_period(state: AUCBTASWState, rank: int) -> Period:
+    """The bonuses and equal weights of a period; return its numbers."""
+    period = period_of(state.settings, rank)
+    log_length = natural_log(float(period.block_length))
     window = 1
     for place in range(state.bonuses.size):
         state.bonuses[place] = math.sqrt(state.settings.width * log_length / window)
         window *= 2
-    for place in range(epoch.thresholds):
+    for place in range(period.thresholds):
         state.log_weights[place] = 0.0
-    return epoch
+    return period
 
 
 @kernel
-def open_block(state: AUCBTASWState, epoch: Epoch, opened: int) -> AUCBTASWState:
+def open_block(state: AUCBTASWState, period: Period, opened: int) -> AUCBTASWState:
     """A fresh arm and a fresh threshold, drawn at the address of the block's number."""
     number = state.block.number + 1
-    length = epoch.block_length
-    if epoch.end > 0:
-        length = min(length, epoch.end - opened)
-    place, probability = drawn_threshold(state.log_weights, epoch, bits_at(state.key, number, 0))
+    length = period.block_length
+    if period.end > 0:
+        length = min(length, period.end - opened)
+    place, probability = drawn_threshold(state.log_weights, period, bits_at(state.key, number, 0))
     state.sums[0] = 0.0
     return AUCBTASWState(
         settings=state.settings,
@@ -300,8 +300,8 @@ def open_block(state: AUCBTASWState, epoch: Epoch, opened: int) -> AUCBTASWState
         sums=state.sums,
         bonuses=state.bonuses,
         log_weights=state.log_weights,
-        epoch=epoch,
-        block=Block(number=number, rank=epoch.rank, length=length, size=1, opened=opened),
+        period=period,
+        block=Block(number=number, rank=period.rank, length=length, size=1, opened=opened),
         place=place,
         probability=probability,
         level=state.settings.top - threshold(state.settings, place),
@@ -315,25 +315,25 @@ def open_block(state: AUCBTASWState, epoch: Epoch, opened: int) -> AUCBTASWState
 
 @kernel
 def close_block(state: AUCBTASWState, earned: float) -> AUCBTASWState:
-    """Let EXP3 learn what the block earned, and open the next one, in a new epoch if this one is over."""
-    epoch = state.epoch
-    weight = epoch.mixing / (epoch.thresholds * state.probability)
-    state.log_weights[state.place] += weight * (0.5 + earned / epoch.reward_scale)
+    """Let EXP3 learn what the block earned, and open the next one, in a new period if this one is over."""
+    period = state.period
+    weight = period.mixing / (period.thresholds * state.probability)
+    state.log_weights[state.place] += weight * (0.5 + earned / period.reward_scale)
     opened = state.block.opened + state.block.length
-    if rarely(opened == epoch.end):
-        epoch = open_epoch(state, epoch.rank + 1)
-    return open_block(state, epoch, opened)
+    if rarely(opened == period.end):
+        period = open_period(state, period.rank + 1)
+    return open_block(state, period, opened)
 
 
 def begin(state: AUCBTASWState, key: int) -> AUCBTASWState:
-    """The first block of the first epoch."""
+    """The first block of the first period."""
     clean = AUCBTASWState(
         settings=state.settings,
         key=key,
         sums=state.sums,
         bonuses=state.bonuses,
         log_weights=state.log_weights,
-        epoch=open_epoch(state, 1),
+        period=open_period(state, 1),
         block=Block(number=0, rank=0, length=0, size=0, opened=0),
         place=0,
         probability=0.0,
@@ -344,7 +344,7 @@ def begin(state: AUCBTASWState, key: int) -> AUCBTASWState:
         plays=0,
         tally=Tally(restarts=0, arms=0, ignored=0),
     )
-    return open_block(clean, clean.epoch, 0)
+    return open_block(clean, clean.period, 0)
 
 
 def ask(state: AUCBTASWState, round: int, waiting: int) -> Choice:
@@ -395,7 +395,7 @@ def tell(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
         sums=state.sums,
         bonuses=state.bonuses,
         log_weights=state.log_weights,
-        epoch=state.epoch,
+        period=state.period,
         block=state.block,
         place=state.place,
         probability=state.probability,
