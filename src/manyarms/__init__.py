@@ -2,7 +2,7 @@
 
 from .bandit import Bandit, Decision, NoMoreItems, Told
 from .bases import UCB, AsymptoticUCB, Base, Greedy, SuccessiveElimination
-from .drifts import Adversary, Crash, Drift, JumpAt, Phases, RandomWalk, Rising, Rotting, Still
+from .drifts import Adversary, Crash, Drift, JumpAt, Phases, RandomWalk, Rising, Rotting, Seasons, Still
 from .engine import simulate
 from .noises import Bernoulli, BetaNoise, Exact, GapUniform, Noise
 from .policies import AUCBTASW, SSUCB, Blackbox, Elimination, Oracle, Policy, Subsample, UniformPlay
@@ -30,6 +30,7 @@ __all__ = [
     "JumpAt",
     "Phases",
     "RandomWalk",
+    "Seasons",
     "Adversary",
     "Noise",
     "Bernoulli",

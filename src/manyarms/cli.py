@@ -266,7 +266,10 @@ def _report(options: argparse.Namespace) -> int:
     results = lab.read_results(options.folder)
     study = results[0].study
     command = command_of(study, lab.file_of(options.folder, study), options.imports)
-    path = lab.write_report(results, options.out or options.folder / "report.html", command)
+    found = lab.findings(results)
+    for table in (table for section in found for table in section.tables):
+        print(f"{table}\n")
+    path = lab.write_report(results, options.out or options.folder / "report.html", command, found)
     print(f"The report is {path}")
     if options.figures:
         for figure in lab.save_all(results, options.figures):

@@ -1,7 +1,7 @@
 """One or more specs of every type."""
 
 from ..bases import UCB, AsymptoticUCB, Greedy, SuccessiveElimination
-from ..drifts import Adversary, Crash, JumpAt, Phases, RandomWalk, Rising, Rotting, Still
+from ..drifts import Adversary, Crash, JumpAt, Phases, RandomWalk, Rising, Rotting, Seasons, Still
 from ..noises import Bernoulli, BetaNoise, Exact, GapUniform
 from ..policies import AUCBTASW, SSUCB, Blackbox, Elimination, Oracle, Subsample, UniformPlay
 from ..policies.base import DOUBLING
@@ -52,6 +52,7 @@ def examples() -> list[Spec]:
         Phases((Still(), Rotting(0.01), Adversary(patience=5, size=0.2)), ends=(50, 100)),
         RandomWalk(size=0.05),
         Adversary(patience=10, size=0.3),
+        Seasons(length=40, to=0.1),
         Still(),
     ]
     noises = [Bernoulli(), GapUniform(), BetaNoise(concentration=10.0), Exact()]

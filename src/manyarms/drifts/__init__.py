@@ -6,6 +6,7 @@ from .crash import Crash
 from .jump_at import JumpAt
 from .phases import Phases
 from .random_walk import RandomWalk
+from .seasons import Seasons
 from .still import Still
 from .trend import Rising, Rotting
 
@@ -18,6 +19,7 @@ __all__ = [
     "RandomWalk",
     "Rising",
     "Rotting",
+    "Seasons",
     "Still",
     "register_drift",
 ]

@@ -1,16 +1,19 @@
 """The lab: studies, their runner, result files, figures and reports."""
 
+from . import lower_bound as _lower_bound  # noqa: F401, it adds a study
 from .bar import run_with_bar
 from .cluster import cluster_executor
 from .figure_1 import figure_1
 from .figures import difference_figure, growth_figure, regret_figure, save_all
 from .files import BadFile, CellResult, read_result, summary
 from .modules import needed_modules
-from .report import Section, file_of, read_results, write_report
+from .rates import rates_figure
+from .report import FINDINGS, Section, file_of, findings, read_results, write_report
 from .runner import Progress, plan, run
 from .study import MADE, Cell, Study, find_study, named_study, parse_study, read_study, study_names
 
 __all__ = [
+    "FINDINGS",
     "MADE",
     "BadFile",
     "Cell",
@@ -23,11 +26,13 @@ __all__ = [
     "figure_1",
     "file_of",
     "find_study",
+    "findings",
     "growth_figure",
     "named_study",
     "needed_modules",
     "parse_study",
     "plan",
+    "rates_figure",
     "read_result",
     "read_results",
     "read_study",

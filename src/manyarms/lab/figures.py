@@ -281,13 +281,14 @@ def save(figure: "Figure", path: str | Path) -> Path:
     """Save a figure at once, with nothing in it that depends on the hour; the path says the format."""
     path = Path(path)
     format = path.suffix[1:]
-    with _style(), at_once(path) as temporary:
+    with styled(), at_once(path) as temporary:
         figure.savefig(temporary, format=format, metadata=UNDATED.get(format, {}))
     return path
 
 
 @contextlib.contextmanager
-def _style() -> Iterator[None]:
+def styled() -> Iterator[None]:
+    """While this lasts, pictures look as they do here."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -309,7 +310,7 @@ def _panels(
     share_rows: bool = False,
 ) -> "Figure":
     """A figure with a panel for each world, as high as ``height`` panel widths or so many ``inches``."""
-    with _style():
+    with styled():
         from matplotlib.figure import Figure
 
         total = _inches(width)

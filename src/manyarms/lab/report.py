@@ -10,7 +10,7 @@ import importlib.resources
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ from .statistics import (
     slope_within,
     with_half_width,
 )
-from .study import Study
+from .study import Study, named_study
 
 MOST_DOTS = 200
 """How many replications of a cell are drawn one by one."""
@@ -73,6 +73,18 @@ class Section(NamedTuple):
     heading: str
     paragraphs: Sequence[str] = ()
     tables: Sequence[Table | list[dict[str, Any]]] = ()
+
+
+FINDINGS: dict[str, Callable[[list[CellResult]], list[Section]]] = {}
+"""What a named study has found, by its name, from the results of all its cells."""
+
+
+def findings(results: list[CellResult]) -> list[Section]:
+    """What the study of these results has found; nothing if it is none of the named ones or not all of it is there."""
+    study = results[0].study
+    if study.name not in FINDINGS or study.cells != named_study(study.name).cells:
+        return []
+    return FINDINGS[study.name](results) if {result.cell for result in results} == set(study.cells) else []
 
 
 def read_results(folder: str | Path) -> list[CellResult]:

@@ -1,0 +1,73 @@
+"""A catalogue that turns over: what was known yesterday is worth nothing today.
+
+The hard world of the lower bound in the number of changes: rounds are cut into seasons, and with
+each new one a policy has to search again from nothing.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+from ..contract import Play
+from ..specs import count, fraction
+from .base import Drift, register_drift
+
+
+class SeasonsState(NamedTuple):
+    """Which arms are old."""
+
+    length: int
+    to: float
+    season: int  # of the last play, counted from 0
+    old: int  # arms below this number are from earlier seasons
+    seen: int  # arms below this number have been played, or passed over
+
+
+@dataclasses.dataclass(frozen=True)
+class Seasons(Drift):
+    """Every ``length`` rounds a new season begins; arms from earlier ones break down with their next play.
+
+    Parameters
+    ----------
+    length
+        Of a season, in rounds.
+    to
+        The mean that such an arm falls to, if it is above it.
+
+    Notes
+    -----
+    An arm is taken to be from the season in which a higher-numbered arm or itself was first played.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.Seasons(length=1000)
+    Seasons(length=1000, to=0.0)
+    """
+
+    length: int
+    to: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", count("Seasons", "length", self.length))
+        object.__setattr__(self, "to", fraction("Seasons", "to", self.to))
+
+    def start(self) -> SeasonsState:
+        """The state that the compiled loop carries."""
+        return SeasonsState(length=self.length, to=self.to, season=0, old=0, seen=0)
+
+
+def begin(drift: SeasonsState, key: int) -> SeasonsState:
+    """No arm has been seen."""
+    return SeasonsState(length=drift.length, to=drift.to, season=0, old=0, seen=0)
+
+
+def moved(drift: SeasonsState, play: Play, reservoir: Any) -> tuple[SeasonsState, float]:
+    """The same mean, or the end of an old arm."""
+    season = (play.round - 1) // drift.length
+    old = drift.old if season == drift.season else drift.seen
+    mean = min(play.mean, drift.to) if play.arm < old else play.mean
+    seen = max(drift.seen, play.arm + 1)
+    return SeasonsState(length=drift.length, to=drift.to, season=season, old=old, seen=seen), mean
+
+
+register_drift(SeasonsState, moved, begin)
