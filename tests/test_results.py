@@ -234,6 +234,17 @@ def test_curves_are_means_and_bands_are_intervals(result, axes, column):
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["quick", "uniform"]
 
 
+def test_names_with_dollars_and_underscores_are_in_the_legend_as_they_are():
+    names = ["$5 a day", "a_b$", "_mine"]
+    figure, axes = plt.subplots()
+    ma.simulate({name: ma.UniformPlay() for name in names}, BUSY_WORLD, 5, threads=1).plot(axes)
+    figure.canvas.draw()  # a formula that cannot be read would be an error here
+    shown = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert [text.replace("\\$", "$").strip("\u200b") for text in shown] == names
+    assert all("$" not in text.replace("\\$", "") for text in shown)
+    plt.close(figure)
+
+
 def test_a_plot_makes_its_own_axes(result):
     axes = result.plot()
     try:

@@ -209,7 +209,7 @@ class Result:
             style = {
                 "color": COLOURS[number % len(COLOURS)],
                 "linestyle": STYLES[number // len(COLOURS) % len(STYLES)],
-                "label": name,
+                "label": plain_label(name),
             } | (styles or {}).get(name, {})
             (line,) = ax.plot(rounds, mean, **style)
             if len(curves) > 1:
@@ -233,6 +233,11 @@ class Result:
 # Okabe & Ito's palette, which people with colour-blindness can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STYLES = ("-", "--", ":")
+
+
+def plain_label(name: str) -> str:
+    """A name as matplotlib shows it: a dollar would begin a formula, and a leading underscore hide it from the legend."""
+    return ("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$")
 
 
 def mean_and_half_width(values: NDArray[np.float64]) -> tuple[float, float]:

@@ -71,7 +71,10 @@ def spec_from_json(values: Mapping[str, Any]) -> Any:
     name = values.get("type")
     if name not in SPEC_TYPES:
         known = ", ".join(sorted(SPEC_TYPES))
-        raise ValueError(f"unknown spec type {name!r}; import the module that defines it. Known: {known}")
+        raise ValueError(
+            f"unknown spec type {name!r}; import the module that defines it (on the command line: --import MODULE). "
+            f"Known: {known}"
+        )
     spec_type = SPEC_TYPES[name]
     fields = {field.name for field in dataclasses.fields(spec_type)}  # type: ignore[arg-type]
     unknown = set(values) - fields - {"type"}
