@@ -236,7 +236,7 @@ STYLES = ("-", "--", ":")
 
 
 def plain_label(name: str) -> str:
-    """A name as matplotlib shows it: a dollar would begin a formula, and a leading underscore hide it from the legend."""
+    """A name that matplotlib shows as it is: a dollar would begin a formula, a leading underscore hide it."""
     return ("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$")
 
 
