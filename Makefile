@@ -56,6 +56,7 @@ calibrate: setup
 # Slow statistical truth, one file for each claim.
 verify: setup
 	$(BIN)/python verification/rates.py
+	$(BIN)/python verification/reservoir.py
 
 clean:
 	rm -rf $(VENV) .venv-peers results

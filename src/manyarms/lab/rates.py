@@ -222,10 +222,10 @@ def findings(results: Sequence[CellResult]) -> list[Section]:
                 "more slowly in the others, which is what a logarithm does: with more change it is one of a shorter "
                 "time.",
                 f"One power p of the logarithm fits all of it best: p = {power:.2f} ± {half_width:.2f}. By so much "
-                "Elimination is worse than the best that is possible, in every direction. (The interval is of chance "
-                "alone. That some single fits with one logarithm out still miss the exponent by a hundredth or two is no "
-                "chance: means end at 0 and 1, blocks double, and at beta 2 a tenth to a quarter of all that can be lost "
-                "is lost.)",
+                "Elimination is worse than the best that is possible, in every direction. (The interval is of "
+                "chance alone. That some single fits with one logarithm out still miss the exponent by a hundredth "
+                "or two is no chance: means end at 0 and 1, blocks double, and at beta 2 a tenth to a quarter of "
+                "all that can be lost is lost.)",
                 "L begins at 16. A breakdown hits one arm of several that are equally good, and only the loss of "
                 "all of them is a significant shift; up to a dozen or so are hardly felt. Shifts that take all "
                 "known arms at once are felt from the first.",

@@ -1,0 +1,88 @@
+"""Measures: how hard a run was, and what its reservoir is like, found from what was observed."""
+
+from .bounds import (
+    aucbt_asw_rate,
+    blackbox_rate,
+    changes_rate,
+    elimination_rate,
+    episodes_rate,
+    lower_rate,
+    restart_variation,
+    stationary_rate,
+    variation_rate,
+)
+from .episodes import (
+    Corruption,
+    Detection,
+    Detections,
+    Episode,
+    Episodes,
+    RegretPart,
+    RegretParts,
+    corruption,
+    decomposed_regret,
+    detections,
+    episodes_of_run,
+)
+from .reservoir import (
+    Advice,
+    ReservoirEstimate,
+    estimate_from_counts,
+    estimate_from_means,
+    estimate_from_noisy_means,
+)
+from .rules import FiniteShiftRule, ShiftRule
+from .shifts import (
+    Shift,
+    Shifts,
+    ShiftStream,
+    Witness,
+    finite_significant_shifts,
+    first_unsafe_round,
+    significant_shifts,
+)
+from .variation import Variation, realized_variation
+
+__all__ = [
+    # How much changed.
+    "Variation",
+    "realized_variation",
+    # Where regret came from.
+    "Episodes",
+    "Episode",
+    "episodes_of_run",
+    "RegretParts",
+    "RegretPart",
+    "decomposed_regret",
+    "Corruption",
+    "corruption",
+    "Detections",
+    "Detection",
+    "detections",
+    # How regret may grow.
+    "stationary_rate",
+    "changes_rate",
+    "variation_rate",
+    "blackbox_rate",
+    "elimination_rate",
+    "lower_rate",
+    "aucbt_asw_rate",
+    "episodes_rate",
+    "restart_variation",
+    # How common good arms are.
+    "ReservoirEstimate",
+    "Advice",
+    "estimate_from_means",
+    "estimate_from_counts",
+    "estimate_from_noisy_means",
+    # Significant shifts.
+    "ShiftRule",
+    "FiniteShiftRule",
+    "Shifts",
+    "Shift",
+    "Witness",
+    "significant_shifts",
+    "ShiftStream",
+    "first_unsafe_round",
+    "finite_significant_shifts",
+]

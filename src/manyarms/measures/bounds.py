@@ -1,0 +1,338 @@
+"""Bounds: how regret may grow, and how it must, as functions of the horizon and of how much changed.
+
+Rates, not bounds in numbers: constants are left out, among them those of the reservoir (kappa_1, kappa_2), of the
+algorithms (C_1, C_2) and of the base. They serve to compare slopes and shapes, and to scale tables and pictures.
+
+Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits"; each function names the place. The
+lower bounds are those of Kim, Vojnovic & Yun, "An Adaptive Approach for Infinitely Many-Armed Bandits under
+Generalized Rotting Constraints" (2024), in the form in which the paper states them; it proves none of its own.
+
+Symbols: T -> horizon; V, V_R, L, L_R -> variation, rotting_variation, changes, rotting_changes; the number of
+significant shifts -> shifts.
+
+All arguments may be arrays and are broadcast. With ``logs=True`` a rate carries the logarithms that the proofs end
+with: (log2 T)^3, base 2 as the appendix says. What is left out then are constants alone.
+
+Deviations: the proof of the rate in V also has a smaller power of the logarithm on its term in V,
+3 (beta + 1)^2 / (beta + 2)^2, where Hölder's inequality gives 3 (beta + 1) / (beta + 2). Both are below the 3 that its
+statement has, and which is used here.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .inputs import numbers_above, numbers_from
+
+LOG_POWER = 3.0
+"""The power of log T with which all proofs of the paper end."""
+
+Rate = float | NDArray[np.float64]
+
+
+def stationary_rate(horizon: ArrayLike, beta: ArrayLike, *, logs: bool = False) -> Rate:
+    """T^(beta / (beta + 1)): regret when nothing changes, at best and at least.
+
+    Upper: one episode in the theorem of Section 5.3, with (log2 T)^3. Lower: Wang, Audibert & Munos (2008), Theorem 3,
+    as cited in Section 5.2; no logarithm. Hidden: constants.
+
+    Parameters
+    ----------
+    horizon
+        T.
+    beta
+        The tail exponent of the reservoir.
+    logs
+        Whether the upper rate's logarithms are put in.
+
+    Examples
+    --------
+    >>> from manyarms.measures import stationary_rate
+    >>> stationary_rate(10_000, beta=1.0)
+    100.0
+    """
+    rounds, exponent = checked("stationary_rate", horizon, beta)
+    return plain(with_logs(rounds ** (exponent / (exponent + 1.0)), rounds, logs))
+
+
+def changes_rate(horizon: ArrayLike, beta: ArrayLike, changes: ArrayLike, *, logs: bool = False) -> Rate:
+    """(L + 1)^(1 / (beta + 1)) T^(beta / (beta + 1)): T rounds in L + 1 equal parts, each at the stationary rate.
+
+    One half of every bound of the paper; L stands for L, L_R or the number of significant shifts. Hidden: constants.
+
+    Parameters
+    ----------
+    horizon, beta, logs
+        As for ``stationary_rate``.
+    changes
+        Of what kind, the bound says that it is used in.
+
+    Examples
+    --------
+    >>> from manyarms.measures import changes_rate
+    >>> changes_rate(10_000, beta=1.0, changes=3)
+    200.0
+    """
+    rounds, exponent = checked("changes_rate", horizon, beta)
+    number = numbers_from("changes_rate", "changes", changes, 0.0)
+    rate = (number + 1.0) ** (1.0 / (exponent + 1.0)) * rounds ** (exponent / (exponent + 1.0))
+    return plain(with_logs(rate, rounds, logs))
+
+
+def variation_rate(horizon: ArrayLike, beta: ArrayLike, variation: ArrayLike, *, logs: bool = False) -> Rate:
+    """V^(1 / (beta + 2)) T^((beta + 1) / (beta + 2)) + T^(beta / (beta + 1)).
+
+    The other half of every bound; V stands for V or V_R. Hidden: constants.
+
+    Parameters
+    ----------
+    horizon, beta, logs
+        As for ``stationary_rate``.
+    variation
+        Of what kind, the bound says that it is used in.
+
+    Examples
+    --------
+    >>> from manyarms.measures import variation_rate
+    >>> round(variation_rate(1_000_000, beta=1.0, variation=1.0), 6)
+    11000.0
+    """
+    rounds, exponent = checked("variation_rate", horizon, beta)
+    total = numbers_from("variation_rate", "variation", variation, 0.0)
+    moving = total ** (1.0 / (exponent + 2.0)) * rounds ** ((exponent + 1.0) / (exponent + 2.0))
+    return plain(with_logs(moving + rounds ** (exponent / (exponent + 1.0)), rounds, logs))
+
+
+def blackbox_rate(
+    horizon: ArrayLike,
+    beta: ArrayLike,
+    *,
+    changes: ArrayLike | None = None,
+    variation: ArrayLike | None = None,
+    logs: bool = False,
+) -> Rate:
+    """The most that `Blackbox` may lose, with probability 1 - O(1/T): the theorem of Section 4.3.
+
+    The smaller of ``changes_rate`` in L and ``variation_rate`` in V for beta >= 1; for beta < 1 the same with 1 in
+    place of beta, which is worse than need be. Hidden: kappa_1, kappa_2, C_0, C_1 and, without ``logs``, (log2 T)^3.
+
+    Parameters
+    ----------
+    horizon, beta, logs
+        As for ``stationary_rate``.
+    changes
+        L; None if it is not known.
+    variation
+        V; None if it is not known. One of the two must be.
+
+    Examples
+    --------
+    >>> from manyarms.measures import blackbox_rate
+    >>> blackbox_rate(10_000, beta=1.0, changes=3), blackbox_rate(10_000, beta=0.5, changes=3)
+    (200.0, 200.0)
+    """
+    _, exponent = checked("blackbox_rate", horizon, beta)
+    return smaller_rate(
+        "blackbox_rate", horizon, np.maximum(exponent, 1.0), ("changes", changes), ("variation", variation), logs
+    )
+
+
+def elimination_rate(
+    horizon: ArrayLike,
+    beta: ArrayLike,
+    *,
+    shifts: ArrayLike | None = None,
+    rotting_variation: ArrayLike | None = None,
+    logs: bool = False,
+) -> Rate:
+    """The most that `Elimination` may lose, with probability 1 - 1/T: the corollary of Section 5.3.
+
+    The smaller of ``changes_rate`` in the number of significant shifts and ``variation_rate`` in V_R, for every beta.
+    Hidden: kappa_1, C_2 and, without ``logs``, (log2 T)^3. Shifts count with what ``significant_shifts`` leaves open.
+
+    Parameters
+    ----------
+    horizon, beta, logs
+        As for ``stationary_rate``.
+    shifts
+        The number of significant shifts; None if it is not known.
+    rotting_variation
+        V_R; None if it is not known. One of the two must be.
+
+    Examples
+    --------
+    >>> from manyarms.measures import elimination_rate
+    >>> elimination_rate(10_000, beta=1.0, shifts=3, rotting_variation=0.0)
+    100.0
+    """
+    checked("elimination_rate", horizon, beta)
+    return smaller_rate(
+        "elimination_rate", horizon, beta, ("shifts", shifts), ("rotting_variation", rotting_variation), logs
+    )
+
+
+def lower_rate(
+    horizon: ArrayLike,
+    beta: ArrayLike,
+    *,
+    rotting_changes: ArrayLike | None = None,
+    rotting_variation: ArrayLike | None = None,
+) -> Rate:
+    """The least that any policy loses in the worst rotting world: Section 3.
+
+    After Kim et al. (2024), Theorems 4.1 and 4.2: the smaller of ``changes_rate`` in L_R and ``variation_rate`` in V_R;
+    without logarithms. Hidden: constants. It is in expectation and over all worlds with so much rotting: one run may do
+    better.
+
+    Parameters
+    ----------
+    horizon, beta
+        As for ``stationary_rate``.
+    rotting_changes
+        L_R; None if it is not bounded.
+    rotting_variation
+        V_R; None if it is not bounded. One of the two must be.
+
+    Examples
+    --------
+    >>> from manyarms.measures import lower_rate
+    >>> lower_rate(10_000, beta=1.0, rotting_changes=0)
+    100.0
+    """
+    checked("lower_rate", horizon, beta)
+    return smaller_rate(
+        "lower_rate",
+        horizon,
+        beta,
+        ("rotting_changes", rotting_changes),
+        ("rotting_variation", rotting_variation),
+        logs=False,
+    )
+
+
+def aucbt_asw_rate(
+    horizon: ArrayLike,
+    beta: ArrayLike,
+    *,
+    rotting_changes: ArrayLike | None = None,
+    rotting_variation: ArrayLike | None = None,
+) -> Rate:
+    """The most that `AUCBTASW` may lose in expectation where arms rot: Kim et al. (2024), cited in Section 7.
+
+    min(V^(1/(beta+2)) T^((beta+1)/(beta+2)), (L+1)^(1/(beta+1)) T^(beta/(beta+1))) + T^((2 beta+1)/(2 beta+2)) for
+    beta >= 1, and for beta < 1 the same with 1 in place of beta; the last term is the price of not knowing V and L. The
+    paper's Section 7 has the smaller of T^((2 beta+1)/(2 beta+2)) and T^(3/4) there, which for beta > 3 and V = 0 would
+    be below the lower bound; Kim et al. have the larger. Hidden: constants and powers of log T, which the paper
+    does not tell, so that there is no option for them.
+
+    Parameters
+    ----------
+    horizon, beta
+        As for ``stationary_rate``.
+    rotting_changes, rotting_variation
+        L and V, which are L_R and V_R where arms rot; None if not known. One of the two must be.
+
+    Examples
+    --------
+    >>> from manyarms.measures import aucbt_asw_rate
+    >>> aucbt_asw_rate(10_000, beta=1.0, rotting_variation=0.0)
+    1000.0
+    """
+    rounds, exponent = checked("aucbt_asw_rate", horizon, beta)
+    exponent = np.maximum(exponent, 1.0)
+    known: list[Any] = []
+    if rotting_changes is not None:
+        number = numbers_from("aucbt_asw_rate", "rotting_changes", rotting_changes, 0.0)
+        known.append(changes_rate(rounds, exponent, number))
+    if rotting_variation is not None:
+        total = numbers_from("aucbt_asw_rate", "rotting_variation", rotting_variation, 0.0)
+        known.append(total ** (1.0 / (exponent + 2.0)) * rounds ** ((exponent + 1.0) / (exponent + 2.0)))
+    if not known:
+        raise ValueError("aucbt_asw_rate: neither rotting_changes nor rotting_variation is given; give one or both")
+    price = rounds ** ((2.0 * exponent + 1.0) / (2.0 * exponent + 2.0))
+    return plain(np.minimum(known[0], known[-1]) + price)
+
+
+def episodes_rate(lengths: ArrayLike, beta: float, *, logs: bool = False) -> float:
+    """The sum of n^(beta / (beta + 1)) over episodes of n rounds: the theorem of Section 5.3, for `Elimination`.
+
+    Also the middle of the proof for `Blackbox`, beta >= 1 (Section A.3). Hidden: kappa_1, C_2 and, without ``logs``,
+    (log2 T)^3, where T is the sum of the lengths.
+
+    Parameters
+    ----------
+    lengths
+        The number of rounds of each episode.
+    beta
+        The tail exponent of the reservoir.
+    logs
+        Whether the logarithms are put in.
+
+    Examples
+    --------
+    >>> from manyarms.measures import episodes_rate
+    >>> episodes_rate([100, 400], beta=1.0)
+    30.0
+    """
+    rounds = numbers_from("episodes_rate", "lengths", lengths, 1.0)
+    exponent = float(numbers_above("episodes_rate", "beta", beta, 0.0))
+    rate = np.sum(rounds ** (exponent / (exponent + 1.0)))
+    return float(with_logs(rate, np.sum(rounds), logs)) if rounds.size else 0.0
+
+
+def restart_variation(length: ArrayLike, beta: ArrayLike) -> Rate:
+    """n^(-1 / (beta + 1)): how much must have changed in an episode of n rounds that ended with a restart.
+
+    V for `Blackbox`, beta >= 1 (Section A.4; below, as for beta = 1, Section A.6), V_R for `Elimination` (Section B.2);
+    with probability 1 - O(1/T). Hidden: a factor (log2 T)^3, and constants of the algorithms that must be large enough.
+
+    Parameters
+    ----------
+    length
+        n.
+    beta
+        The tail exponent of the reservoir.
+
+    Examples
+    --------
+    >>> from manyarms.measures import restart_variation
+    >>> restart_variation(100, beta=1.0)
+    0.1
+    """
+    rounds = numbers_from("restart_variation", "length", length, 1.0)
+    exponent = numbers_above("restart_variation", "beta", beta, 0.0)
+    return plain(rounds ** (-1.0 / (exponent + 1.0)))
+
+
+def smaller_rate(
+    owner: str,
+    horizon: ArrayLike,
+    beta: ArrayLike,
+    changes: tuple[str, ArrayLike | None],
+    variation: tuple[str, ArrayLike | None],
+    logs: bool,
+) -> Rate:
+    """The smaller of the two rates, or the one that is known; each measure comes with its name."""
+    rates = []
+    for (name, value), rate in ((changes, changes_rate), (variation, variation_rate)):
+        if value is not None:
+            rates.append(rate(horizon, beta, numbers_from(owner, name, value, 0.0), logs=logs))
+    if not rates:
+        raise ValueError(f"{owner}: neither {changes[0]} nor {variation[0]} is given; give one or both")
+    return plain(np.minimum(rates[0], rates[-1]))
+
+
+def checked(owner: str, horizon: ArrayLike, beta: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A horizon of at least 1 and an exponent above 0, which can be broadcast."""
+    return numbers_from(owner, "horizon", horizon, 1.0), numbers_above(owner, "beta", beta, 0.0)
+
+
+def with_logs(rate: Any, horizon: Any, logs: bool) -> Any:
+    """Times (log2 T)^3, if asked for; a horizon of 1 counts as 2, so that its logarithm is not 0."""
+    return rate * np.log2(np.maximum(horizon, 2.0)) ** LOG_POWER if logs else rate
+
+
+def plain(rate: Any) -> Rate:
+    """A float for numbers, an array for arrays."""
+    return float(rate) if np.ndim(rate) == 0 else np.asarray(rate, dtype=np.float64)

@@ -1,0 +1,171 @@
+"""Rules: what counts as a significant shift, with all that the definition leaves open filled in.
+
+A result carries its rule, so that every count says how it was made.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..specs import fraction, plain_number, positive
+from .safety import NEVER, TOLERANCE, Allowance
+from .windows import BLOCK, NEW, RUN, WINDOW, Terms
+
+PRESETS = ("literal", "log")
+"""Where the scales come from: as the definition is written (1), or the logarithm of the horizon for both."""
+
+ORDERS = {"window": WINDOW, "run": RUN, "new": NEW, "block": BLOCK}
+"""Which arms are the first that were sampled."""
+
+ROUNDINGS = ("down", "up")
+PASTS = ("first", "zero")
+
+
+@dataclasses.dataclass(frozen=True)
+class ShiftRule:
+    """What counts as a significant shift: the definition with all that it leaves open filled in.
+
+    Parameters
+    ----------
+    beta
+        The tail exponent of the reservoir.
+    kappa
+        The paper's kappa_1: the probability that a fresh arm's gap is below x is at least kappa x^beta.
+    preset
+        Where the scales left at None come from: ``"literal"``, 1 both, or ``"log"``, the natural logarithm of the
+        horizon both, as the theory has them up to constants.
+    threshold_scale
+        An interval of n rounds is unsafe if its gaps sum up to more than
+        threshold_scale · n^(beta / (beta + 1)) / kappa.
+    budget_scale
+        A window of n rounds has budget_scale · n^(beta / (beta + 1)) candidates, and at least one.
+    order
+        Which arms come first: in the order of their first plays in the ``"window"``; in the ``"run"``, since round 1;
+        of ``"new"`` arms, never played before the window; in the ``"block"`` that is being played, in the window.
+    rounding
+        Whether the number of candidates is rounded ``"down"`` or ``"up"``.
+    past
+        The gap of an arm before its first play: that with which it was ``"first"`` played, or ``"zero"``.
+    top
+        The mean from which gaps are counted; the paper's is 1.
+    horizon
+        The number of rounds: for the preset ``"log"``, and to refuse more of them. None: unknown.
+
+    Examples
+    --------
+    >>> from manyarms.measures import ShiftRule
+    >>> print(ShiftRule(beta=1.0, preset="log", horizon=1000))
+    beta 1, kappa 1, log scales (threshold 6.908, budget 6.908), order window, rounding down, past first, top 1
+    """
+
+    beta: float
+    kappa: float = 1.0
+    preset: str = "literal"
+    threshold_scale: float | None = None
+    budget_scale: float | None = None
+    order: str = "window"
+    rounding: str = "down"
+    past: str = "first"
+    top: float = 1.0
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", positive("ShiftRule", "beta", self.beta))
+        object.__setattr__(self, "kappa", positive("ShiftRule", "kappa", self.kappa))
+        object.__setattr__(self, "top", fraction("ShiftRule", "top", self.top))
+        one_of("preset", self.preset, PRESETS)
+        one_of("order", self.order, tuple(ORDERS))
+        one_of("rounding", self.rounding, ROUNDINGS)
+        one_of("past", self.past, PASTS)
+        if self.horizon is not None:
+            object.__setattr__(self, "horizon", whole("ShiftRule", "horizon", self.horizon, 1, NEVER))
+        for name in ("threshold_scale", "budget_scale"):
+            scale = getattr(self, name)
+            if scale is None:
+                scale = self._preset_scale(name)
+            object.__setattr__(self, name, positive("ShiftRule", name, scale))
+
+    def _preset_scale(self, name: str) -> float:
+        if self.preset == "literal":
+            return 1.0
+        if self.horizon is None:
+            raise ValueError(f"ShiftRule: the preset 'log' needs a horizon; give one, or a number for {name}")
+        return math.log(max(self.horizon, 2))  # so that it is not 0
+
+    def __str__(self) -> str:
+        return (
+            f"beta {self.beta:g}, kappa {self.kappa:g}, {self.preset} scales (threshold {self.threshold_scale:.4g}, "
+            f"budget {self.budget_scale:.4g}), order {self.order}, rounding {self.rounding}, past {self.past}, "
+            f"top {self.top:g}"
+        )
+
+    def allowance(self, table: NDArray[np.float64], last_round: int) -> Allowance:
+        """How much an interval may sum up to, with a table of the first values that is still to be filled."""
+        assert self.threshold_scale is not None
+        return Allowance(
+            scale=self.threshold_scale / self.kappa,
+            rate=self.beta / (self.beta + 1.0),
+            margin=TOLERANCE,
+            last_round=last_round,
+            table=table,
+        )
+
+    def terms(self, allowance: Allowance) -> Terms:
+        """The rule in numbers, for the kernels."""
+        assert self.budget_scale is not None
+        return Terms(
+            allowance=allowance,
+            budget=self.budget_scale,
+            rounds_up=self.rounding == "up",
+            order=ORDERS[self.order],
+            ignores_past=self.past == "zero",
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class FiniteShiftRule:
+    """What counts as a significant shift among finitely many arms.
+
+    Parameters
+    ----------
+    arms
+        How many there are.
+    threshold_scale
+        An interval of n rounds is unsafe if its gaps sum up to threshold_scale · (arms · n)^(1/2) or more.
+
+    Examples
+    --------
+    >>> from manyarms.measures import FiniteShiftRule
+    >>> print(FiniteShiftRule(arms=3))
+    3 arms, threshold scale 1
+    """
+
+    arms: int
+    threshold_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arms", whole("FiniteShiftRule", "arms", self.arms, 1, NEVER))
+        object.__setattr__(
+            self, "threshold_scale", positive("FiniteShiftRule", "threshold_scale", self.threshold_scale)
+        )
+
+    def __str__(self) -> str:
+        return f"{self.arms} arms, threshold scale {self.threshold_scale:g}"
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """An error unless the value is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"ShiftRule: {name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def whole(owner: str, name: str, value: Any, least: int, most: int) -> int:
+    """The value as a whole number in that range."""
+    plain = plain_number(value)
+    if isinstance(plain, bool) or not isinstance(plain, int) or not least <= plain <= most:
+        span = f"from {least:,} to {most:,}" if most < NEVER else "" if least < 0 else f"of at least {least}"
+        raise ValueError(f"{owner}: {name} must be a whole number {span}".rstrip() + f", not {value!r}")
+    return plain

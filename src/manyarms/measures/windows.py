@@ -1,0 +1,452 @@
+"""Windows: the rounds between two significant shifts, one round at a time.
+
+In a window that opened n rounds ago the candidates are the first n^(beta / (beta + 1)) arms, in the order in which they
+were sampled. One candidate that is safe on the whole window is enough: the guard. Only its safety is looked at, round
+by round, until it is lost; then the next candidate's path is followed from the opening on. A candidate that is
+unsafe stays so for the rest of the window, so each is followed once. When no candidate is left, the round is a
+significant shift and opens the next window.
+
+In a window of n rounds at most n plays are followed, and each costs O(log n) at most: O(T log T) for a run of T rounds.
+
+Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits", the definition of a significant shift;
+the algorithm is ours.
+
+The same kernels serve a whole log, compiled, and a stream of rounds, as plain Python. Arms come as slots, numbered from
+0 in the order of their first plays.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arithmetic import ceiling, floor, power
+from ..compiled import kernel, loop, rarely
+from .safety import (
+    Allowance,
+    Path,
+    Starts,
+    best_start,
+    changed,
+    checked,
+    fill_table,
+    first_unsafe,
+    new_starts,
+    opened_path,
+)
+
+NO_SLOT = -1
+NO_PLACE = -1
+
+WINDOW, RUN, NEW, BLOCK = 0, 1, 2, 3
+"""In which order arms count as sampled; ``manyarms.measures.rules.ORDERS`` tells which is which."""
+
+
+class Terms(NamedTuple):
+    """What a significant shift is, in numbers."""
+
+    allowance: Allowance
+    budget: float  # n rounds have budget · n^rate candidates …
+    rounds_up: bool  # … rounded up or down
+    order: int
+    ignores_past: bool  # the gap before an arm's first play is 0, not the one it was first played with
+
+
+class Arms(NamedTuple):
+    """One entry for each slot."""
+
+    last_play: NDArray[np.int64]  # the round; 0 before the first
+    gap: NDArray[np.float64]  # since then
+    # These two mean something if the last play lies in the window.
+    first_place: NDArray[np.int64]  # of its first play in the window
+    before: NDArray[np.float64]  # its gap in the window up to that play
+
+
+class Plays(NamedTuple):
+    """One entry for each round of the window: its place is the round less the opening one."""
+
+    gap: NDArray[np.float64]  # of the arm that was played
+    next_gap: NDArray[np.float64]  # of the same arm, from the next round on
+    following: NDArray[np.int64]  # the place of the same arm's next play, or NO_PLACE
+    candidates: NDArray[np.int64]  # not by place: slots, in the order of their first plays in the window or block
+
+
+class Evidence(NamedTuple):
+    """Why each candidate is unsafe: one row for each, window after window."""
+
+    slot: NDArray[np.int64]
+    start: NDArray[np.int64]  # first and …
+    end: NDArray[np.int64]  # … last round of an interval on which its gaps sum up to too much
+    shift: NDArray[np.int64]  # for each shift, not row: its round …
+    last_row: NDArray[np.int64]  # … and the number of rows up to it
+
+
+class Room(NamedTuple):
+    """All arrays."""
+
+    arms: Arms
+    plays: Plays
+    starts: Starts
+    evidence: Evidence
+
+
+class Window(NamedTuple):
+    """How far the open window has got."""
+
+    opened: int  # its first round
+    block: int  # the block that is being played, and …
+    block_opened: int  # … its first round in the window; the window's own where blocks do not matter
+    slots: int  # how many arms have been played since round 1 …
+    slots_before: int  # … and before the window opened
+    candidates: int  # how many arms have been played in the window or block
+    examined: int  # how many candidates were looked at
+    guard: int  # the slot of the candidate that is safe
+    path: Path  # of the guard
+    rows: int  # of evidence, …
+    rows_before: int  # … of which these belong to closed windows
+    shifts: int
+
+
+def new_room(rounds: int, slots: int, rows: int, shifts: int) -> Room:
+    """Empty arrays; pages that are never written cost nothing."""
+    return Room(
+        arms=Arms(
+            last_play=np.zeros(slots, dtype=np.int64),
+            gap=np.zeros(slots),
+            first_place=np.zeros(slots, dtype=np.int64),
+            before=np.zeros(slots),
+        ),
+        plays=Plays(
+            gap=np.zeros(rounds),
+            next_gap=np.zeros(rounds),
+            following=np.zeros(rounds, dtype=np.int64),
+            candidates=np.zeros(rounds, dtype=np.int64),
+        ),
+        starts=new_starts(2 * rounds),  # a play may change the level twice: when the arm is played, and by the play
+        evidence=Evidence(
+            slot=np.zeros(rows, dtype=np.int64),
+            start=np.zeros(rows, dtype=np.int64),
+            end=np.zeros(rows, dtype=np.int64),
+            shift=np.zeros(shifts, dtype=np.int64),
+            last_row=np.zeros(shifts, dtype=np.int64),
+        ),
+    )
+
+
+def first_window() -> Window:
+    """Before the first round."""
+    return Window(
+        opened=1,
+        block=0,
+        block_opened=1,
+        slots=0,
+        slots_before=0,
+        candidates=0,
+        examined=0,
+        guard=NO_SLOT,
+        path=Path(depth=0, level=0.0, since=0, total=0.0, carry=0.0),
+        rows=0,
+        rows_before=0,
+        shifts=0,
+    )
+
+
+@kernel
+def budget(terms: Terms, rounds: int) -> int:
+    """How many candidates a window of that many rounds has: at least one. Powers are forgiven their rounding error."""
+    candidates = terms.budget * power(float(rounds), terms.allowance.rate)
+    if terms.rounds_up:
+        return max(ceiling(candidates * (1.0 - 1e-12)), 1)
+    return max(floor(candidates * (1.0 + 1e-12)), 1)
+
+
+@kernel
+def candidate(terms: Terms, room: Room, window: Window, number: int) -> int:
+    """The slot of the candidate with that number, counted from 0, or NO_SLOT if there is none yet."""
+    if terms.order == RUN:
+        return number if number < window.slots else NO_SLOT
+    if terms.order == NEW:
+        return window.slots_before + number if window.slots_before + number < window.slots else NO_SLOT
+    return room.plays.candidates[number] if number < window.candidates else NO_SLOT
+
+
+@kernel
+def noted(terms: Terms, room: Room, window: Window, round: int, slot: int, gap: float, next_gap: float) -> Window:
+    """Write down a play."""
+    arms, plays = room.arms, room.plays
+    place = round - window.opened
+    last_play = arms.last_play[slot]
+    is_candidate = last_play < window.block_opened or place == 0
+    if last_play < window.opened or place == 0:
+        first_gap = 0.0 if terms.ignores_past else gap
+        arms.first_place[slot] = place
+        arms.before[slot] = arms.gap[slot] if last_play > 0 else first_gap
+    else:
+        plays.following[last_play - window.opened] = place
+    plays.gap[place] = gap
+    plays.next_gap[place] = next_gap
+    plays.following[place] = NO_PLACE
+    arms.last_play[slot] = round
+    arms.gap[slot] = next_gap
+    candidates = window.candidates
+    if is_candidate:
+        plays.candidates[candidates] = slot
+        candidates += 1
+    return Window(
+        opened=window.opened,
+        block=window.block,
+        block_opened=window.block_opened,
+        slots=max(window.slots, slot + 1),
+        slots_before=window.slots_before,
+        candidates=candidates,
+        examined=window.examined,
+        guard=window.guard,
+        path=window.path,
+        rows=window.rows,
+        rows_before=window.rows_before,
+        shifts=window.shifts,
+    )
+
+
+@kernel
+def followed(
+    allowance: Allowance, starts: Starts, arms: Arms, plays: Plays, opened: int, slot: int, round: int
+) -> tuple[Path, int]:
+    """The path of an arm in the window that opened then, and the first round at which it is unsafe.
+
+    That round is 0 if there is none up to ``round``. A play in ``round`` itself has changed the level already.
+    """
+    is_played = arms.last_play[slot] >= opened
+    path = opened_path(starts, opened, arms.before[slot] if is_played else arms.gap[slot])
+    place = arms.first_place[slot] if is_played else NO_PLACE
+    while place != NO_PLACE:
+        # The arm's gap may have moved since its last play (in a log of a restless world), and by this play.
+        for turn in range(2):
+            last = opened + place - 1 + turn  # the last round of the present level
+            level = plays.next_gap[place] if turn == 1 else plays.gap[place]
+            if level != path.level:
+                if last > path.since:
+                    path, is_lost = checked(starts, allowance, path, last)
+                    if rarely(is_lost):
+                        return path, first_unsafe(starts, allowance, path, last)
+                path = changed(starts, allowance, path, last, level)
+        place = plays.following[place]
+    if round > path.since:
+        path, is_lost = checked(starts, allowance, path, round)
+        if is_lost:
+            return path, first_unsafe(starts, allowance, path, round)
+    return path, 0
+
+
+@kernel
+def written(room: Room, path: Path, slot: int, row: int, round: int) -> None:
+    """Write down why an arm is unsafe at that round."""
+    room.evidence.slot[row] = slot
+    room.evidence.start[row] = room.starts.rounds[best_start(room.starts, path.depth, round)] + 1
+    room.evidence.end[row] = round
+
+
+@kernel
+def judged(terms: Terms, room: Room, window: Window, round: int, slot: int, gap: float, next_gap: float) -> Window:
+    """Keep the guard, or find another, in a round whose play has been noted."""
+    starts, allowance = room.starts, terms.allowance
+    guard, path, rows, examined = window.guard, window.path, window.rows, window.examined
+    if guard != NO_SLOT:
+        if guard == slot:
+            path = changed(starts, allowance, path, round - 1, gap)
+        path, is_lost = checked(starts, allowance, path, round)
+        if rarely(is_lost):
+            written(room, path, guard, rows, round)
+            rows += 1
+            guard = NO_SLOT
+        elif guard == slot:
+            path = changed(starts, allowance, path, round, next_gap)
+    if rarely(guard == NO_SLOT):
+        candidates = budget(terms, round - window.opened + 1)
+        while guard == NO_SLOT and examined < candidates:
+            slot_examined = candidate(terms, room, window, examined)
+            if slot_examined == NO_SLOT:
+                break
+            examined += 1
+            path, unsafe_round = followed(allowance, starts, room.arms, room.plays, window.opened, slot_examined, round)
+            if unsafe_round == 0:
+                guard = slot_examined
+            else:
+                written(room, path, slot_examined, rows, unsafe_round)
+                rows += 1
+    return Window(
+        opened=window.opened,
+        block=window.block,
+        block_opened=window.block_opened,
+        slots=window.slots,
+        slots_before=window.slots_before,
+        candidates=window.candidates,
+        examined=examined,
+        guard=guard,
+        path=path,
+        rows=rows,
+        rows_before=window.rows_before,
+        shifts=window.shifts,
+    )
+
+
+@kernel
+def reopened(window: Window, round: int, block: int, slots_before: int) -> Window:
+    """A new window that opens with the round of a shift."""
+    return Window(
+        opened=round,
+        block=block,
+        block_opened=round,
+        slots=window.slots,
+        slots_before=slots_before,
+        candidates=0,
+        examined=0,
+        guard=NO_SLOT,
+        path=window.path,
+        rows=window.rows,
+        rows_before=window.rows,
+        shifts=window.shifts + 1,
+    )
+
+
+@kernel
+def next_block(window: Window, round: int, block: int) -> Window:
+    """The same window with none but the next block's candidates; what was found of others is dropped."""
+    return Window(
+        opened=window.opened,
+        block=block,
+        block_opened=round,
+        slots=window.slots,
+        slots_before=window.slots_before,
+        candidates=0,
+        examined=0,
+        guard=NO_SLOT,
+        path=window.path,
+        rows=window.rows_before,
+        rows_before=window.rows_before,
+        shifts=window.shifts,
+    )
+
+
+@kernel
+def told(
+    terms: Terms, room: Room, window: Window, round: int, slot: int, gap: float, next_gap: float, block: int
+) -> Window:
+    """One more round. It was a shift if it opened the window that comes back, unless it is the first of all."""
+    slots_before = window.slots
+    if rarely(terms.order == BLOCK and block != window.block):
+        window = next_block(window, round, block)
+    for _ in range(2):  # the round of a shift ends one window and opens the next
+        window = noted(terms, room, window, round, slot, gap, next_gap)
+        window = judged(terms, room, window, round, slot, gap, next_gap)
+        if window.guard != NO_SLOT or round == window.opened:
+            break
+        room.evidence.shift[window.shifts] = round
+        room.evidence.last_row[window.shifts] = window.rows
+        window = reopened(window, round, block, slots_before)
+    return window
+
+
+@loop
+def table_loop(table: NDArray[np.float64], scale: float, rate: float) -> None:
+    """Fill a table of allowances."""
+    fill_table(table, scale, rate, 0)
+
+
+@loop
+def slot_loop(arms: NDArray[np.int64], known: NDArray[np.int64], slots: NDArray[np.int64]) -> int:
+    """Number the arms in the order of their first plays; ``known`` has room for each arm and is 0."""
+    count = 0
+    for place in range(arms.size):
+        slot = known[arms[place]]
+        if slot == 0:
+            count += 1
+            slot = count
+            known[arms[place]] = slot
+        slots[place] = slot - 1
+    return count
+
+
+@loop
+def log_loop(
+    terms: Terms,
+    room: Room,
+    window: Window,
+    top: float,
+    slots: NDArray[np.int64],
+    means: NDArray[np.float64],
+    next_means: NDArray[np.float64],
+    blocks: NDArray[np.int64],
+    first: int,
+) -> tuple[int, Window]:
+    """The rounds of a log from ``first`` on, counted from 0, as far as there is room for evidence."""
+    place = first
+    # A round may show every arm to be unsafe, and if it is a shift, all of them again in the window that it opens.
+    while place < slots.size and window.rows + 2 * (window.slots + 1) <= room.evidence.slot.size:
+        window = told(
+            terms,
+            room,
+            window,
+            place + 1,
+            slots[place],
+            top - means[place],
+            top - next_means[place],
+            blocks[place] if terms.order == BLOCK else 0,
+        )
+        place += 1
+    return place, window
+
+
+@loop
+def safe_loop(allowance: Allowance, starts: Starts, arms: Arms, plays: Plays, opened: int, round: int) -> int:
+    """The first round at which the arm in slot 0 is unsafe in the window that opened then; 0 if there is none."""
+    return followed(allowance, starts, arms, plays, opened, 0, round)[1]
+
+
+@kernel
+def followed_row(
+    allowance: Allowance, starts: Starts, gaps: NDArray[np.float64], arm: int, opened: int, round: int
+) -> tuple[Path, int]:
+    """As ``followed``, for an arm whose gap in each round is known."""
+    path = opened_path(starts, opened, gaps[arm, opened - 1])
+    for last in range(opened, round + 1):
+        if last == round or gaps[arm, last] != path.level:
+            path, is_lost = checked(starts, allowance, path, last)
+            if rarely(is_lost):
+                return path, first_unsafe(starts, allowance, path, last)
+            if last < round:
+                path = changed(starts, allowance, path, last, gaps[arm, last])
+    return path, 0
+
+
+@loop
+def finite_loop(
+    allowance: Allowance, starts: Starts, evidence: Evidence, gaps: NDArray[np.float64], progress: NDArray[np.int64]
+) -> None:
+    """The significant shifts among finitely many arms, given the gap of each arm (row) in each round (column).
+
+    ``progress`` holds the round that opened the present window and the numbers of rows of evidence and of shifts.
+    The loop stops where there is no room for the evidence of another window, or with an opening beyond the last round.
+    """
+    arms, rounds = gaps.shape
+    opened, rows, shifts = progress[0], progress[1], progress[2]
+    while opened <= rounds and rows + arms <= evidence.slot.size:
+        # The shift is where the last arm becomes unsafe. No arm is followed further than that, except one that is
+        # safe to the end: then there is no shift any more.
+        shift = opened + 1
+        for arm in range(arms):
+            path, unsafe_round = followed_row(allowance, starts, gaps, arm, opened, rounds)
+            if unsafe_round == 0:
+                shift = rounds + 1
+                break
+            evidence.slot[rows + arm] = arm
+            evidence.start[rows + arm] = starts.rounds[best_start(starts, path.depth, unsafe_round)] + 1
+            evidence.end[rows + arm] = unsafe_round
+            shift = max(shift, unsafe_round)
+        if shift <= rounds:
+            rows += arms
+            evidence.shift[shifts] = shift
+            evidence.last_row[shifts] = rows
+            shifts += 1
+        opened = shift
+    progress[0], progress[1], progress[2] = opened, rows, shifts
