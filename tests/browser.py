@@ -67,3 +67,12 @@ def opened(browser: Any, path: Path, **options: Any) -> Iterator[Any]:
         assert troubles == []
     finally:
         context.close()
+
+
+def until(page, expression):
+    """Wait for it, from outside: a page that allows no eval cannot look again and again by itself."""
+    for _ in range(100):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"it did not come true: {expression}")

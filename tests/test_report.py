@@ -333,7 +333,7 @@ def test_it_fits_a_phone(browser, file, tmp_path, bad_text):
         with browsers.opened(browser, path, viewport={"width": 400, "height": 800}) as page:
             assert page.evaluate("document.documentElement.scrollWidth") == 400
             page.set_viewport_size({"width": 1280, "height": 800})
-            page.wait_for_function("document.querySelector('[data-chart=regret] svg').clientWidth > 1000")
+            browsers.until(page, "document.querySelector('[data-chart=regret] svg').clientWidth > 1000")
             assert page.evaluate("document.documentElement.scrollWidth") == 1280
 
 
@@ -353,7 +353,7 @@ def test_it_prints_without_controls(browser, file):
     with browsers.opened(browser, file) as page:
         page.get_by_role("button", name="SSUCB").click()
         page.emulate_media(media="print")
-        page.wait_for_function("document.documentElement.classList.contains('printing')")
+        browsers.until(page, "document.documentElement.classList.contains('printing')")
         assert not page.locator("#world").is_visible()
         assert not page.locator("#reference").is_visible()
         assert page.get_by_text("still, horizon 20,000").first.is_visible()
@@ -362,7 +362,7 @@ def test_it_prints_without_controls(browser, file):
         assert page.locator("[data-chart=regret] svg").first.bounding_box()["width"] <= 702
         assert page.pdf(format="A4").startswith(b"%PDF")
         page.emulate_media(media="screen")
-        page.wait_for_function("!document.documentElement.classList.contains('printing')")
+        browsers.until(page, "!document.documentElement.classList.contains('printing')")
         assert page.locator(".pairs table:visible").count() == 0
         assert page.locator("#world").is_visible()
 

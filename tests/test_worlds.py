@@ -333,8 +333,8 @@ PATHS = [
     (ma.Crash(probability=1.0), 0.8, lambda mean, t, n: 0.8),  # fresh, from a list of one
     (ma.Adversary(patience=3, size=0.25), 1.0, lambda mean, t, n: mean - 0.25 * (n % 3 == 0)),
     (ma.Adversary(patience=1, size=0.4), 1.0, lambda mean, t, n: mean - 0.4),
-    (ma.Seasons(length=4), 0.8, lambda mean, t, n: mean if t <= 4 else 0.0),
-    (ma.Seasons(length=4, to=0.9), 0.8, lambda mean, t, n: mean),
+    (ma.Turnover(length=4), 0.8, lambda mean, t, n: mean if t <= 4 else 0.0),
+    (ma.Turnover(length=4, to=0.9), 0.8, lambda mean, t, n: mean),
     (
         ma.Phases([ma.Still(), ma.Rotting(0.1), ma.Rising(0.05), ma.JumpAt(9, 0.5)], ends=[2, 4, 999]),
         0.5,
@@ -474,7 +474,7 @@ def test_adversary_hits_the_arm_that_leads_by_its_patience(arms, patience):
 def test_seasons_break_the_arms_of_earlier_ones_at_their_next_play(length, gaps, picks):
     rounds = list(itertools.accumulate(gaps))
     arms = picks[: len(rounds)]
-    state = begun(ma.World(ma.Empirical([1.0]), ma.Seasons(length, to=0.25), ma.Exact()), slots=6)
+    state = begun(ma.World(ma.Empirical([1.0]), ma.Turnover(length, to=0.25), ma.Exact()), slots=6)
     _, path = play(state, arms, rounds)
     means = dict.fromkeys(range(6), 1.0)
     for place, (arm, round) in enumerate(zip(arms, rounds, strict=True)):
@@ -607,7 +607,7 @@ SOME_DRIFTS = [
     ma.JumpAt(3, -0.2),
     ma.RandomWalk(0.2),
     ma.Adversary(patience=4, size=0.1),
-    ma.Seasons(length=30),
+    ma.Turnover(length=30),
     ma.Phases([ma.RandomWalk(0.1), ma.Still(), ma.Rotting(0.05)], ends=[50, 120]),
 ]
 
@@ -828,9 +828,9 @@ BAD_INPUT = [
     (lambda: ma.Phases([ma.Still(), ma.Rotting()], [1.5]), "Phases", "ends", "1.5"),
     (lambda: ma.Phases([ma.Still(), ma.Rotting(), ma.Still()], [5, 5]), "Phases", "ends", "[5, 5]"),
     (lambda: ma.Adversary(patience=0), "Adversary", "patience", "0"),
-    (lambda: ma.Seasons(length=0), "Seasons", "length", "0"),
-    (lambda: ma.Seasons(length=2.5), "Seasons", "length", "2.5"),
-    (lambda: ma.Seasons(length=2, to=1.5), "Seasons", "to", "1.5"),
+    (lambda: ma.Turnover(length=0), "Turnover", "length", "0"),
+    (lambda: ma.Turnover(length=2.5), "Turnover", "length", "2.5"),
+    (lambda: ma.Turnover(length=2, to=1.5), "Turnover", "to", "1.5"),
     (lambda: ma.Adversary(patience=2.5), "Adversary", "patience", "2.5"),
     (lambda: ma.Adversary(patience=1e300), "Adversary", "patience", "1e+300"),
     (lambda: ma.Adversary(size=1.5), "Adversary", "size", "1.5"),
@@ -892,7 +892,7 @@ plain_drifts = st.one_of(
     st.builds(ma.JumpAt, st.integers(1, 10**9), st.floats(-2.0, 2.0)),
     st.builds(ma.RandomWalk, sizes),
     st.builds(ma.Adversary, st.integers(1, 10**9), fractions),
-    st.builds(ma.Seasons, st.integers(1, 10**9), fractions),
+    st.builds(ma.Turnover, st.integers(1, 10**9), fractions),
 )
 
 
@@ -934,7 +934,7 @@ def test_every_kind_of_world_is_in_the_strategies():
     }
     assert defined == {
         "World", "PowerLaw", "Uniform", "BetaDistributed", "Empirical", "Mixture",
-        "Still", "Rotting", "Rising", "Crash", "JumpAt", "Phases", "RandomWalk", "Adversary", "Seasons",
+        "Still", "Rotting", "Rising", "Crash", "JumpAt", "Phases", "RandomWalk", "Adversary", "Turnover",
         "Bernoulli", "GapUniform", "BetaNoise", "Exact",
     }  # fmt: skip
 

@@ -1,11 +1,25 @@
 """Bandits with more arms than anyone can try, whose arms change while you play them."""
 
 from .bandit import Bandit, Decision, NoMoreItems, Told
-from .bases import UCB, AsymptoticUCB, Base, Greedy, SuccessiveElimination
-from .drifts import Adversary, Crash, Drift, JumpAt, Phases, RandomWalk, Rising, Rotting, Seasons, Still
+from .bases import KLUCB, UCB, AsymptoticUCB, Base, Greedy, SuccessiveElimination, Thompson
+from .drifts import Adversary, Crash, Drift, JumpAt, Phases, RandomWalk, Rising, Rotting, Still, Turnover
 from .engine import simulate
 from .noises import Bernoulli, BetaNoise, Exact, GapUniform, Noise
-from .policies import AUCBTASW, SSUCB, Blackbox, Elimination, Oracle, Policy, Subsample, UniformPlay
+from .policies import (
+    AUCBTASW,
+    CBT,
+    SSUCB,
+    UCBTASW,
+    Blackbox,
+    Elimination,
+    EmpiricalCBT,
+    KFailure,
+    MRun,
+    Oracle,
+    Policy,
+    Subsample,
+    UniformPlay,
+)
 from .reservoirs import BetaDistributed, Empirical, Mixture, PowerLaw, Reservoir, Uniform
 from .results import Result
 from .snapshots import SnapshotError
@@ -30,7 +44,7 @@ __all__ = [
     "JumpAt",
     "Phases",
     "RandomWalk",
-    "Seasons",
+    "Turnover",
     "Adversary",
     "Noise",
     "Bernoulli",
@@ -43,12 +57,19 @@ __all__ = [
     "Blackbox",
     "Subsample",
     "SSUCB",
+    "UCBTASW",
     "AUCBTASW",
+    "CBT",
+    "EmpiricalCBT",
+    "KFailure",
+    "MRun",
     "UniformPlay",
     "Oracle",
     "Base",
     "UCB",
     "AsymptoticUCB",
+    "KLUCB",
+    "Thompson",
     "SuccessiveElimination",
     "Greedy",
     # Simulate, or play live.

@@ -1,4 +1,4 @@
-"""The command line: ``manyarms reproduce | studies | run | report | policies | worlds | check | bench``."""
+"""The command line: ``manyarms reproduce | studies | run | report | explain | policies | worlds | check | bench``."""
 
 import argparse
 import importlib
@@ -14,6 +14,8 @@ from typing import Any
 
 from .checks import CheckError, checks, examples
 from .gpu import DEVICES
+from .measures.rules import ORDERS
+from .measures.rules import PRESETS as SHIFT_PRESETS
 from .results import Table
 from .specs import SPEC_TYPES, Spec
 from .version import __version__
@@ -91,6 +93,24 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--out", type=Path, help="the page; report.html in that folder if left out")
     report.add_argument("--figures", type=Path, metavar="FOLDER", help="also figures as PNG, SVG and PDF, in there")
     report.set_defaults(run=_report)
+
+    why = commands.add_parser("explain", parents=[own], help="one run: why it restarted, and whether it was right")
+    why.add_argument("of", metavar="RUN", help="a result file (…/cells/*.parquet), or a study by name or TOML file")
+    why.add_argument("--cell", help="of a study: its number, or words of its name that no other cell has")
+    why.add_argument("--replication", type=int, default=0, help="which one; 0 if left out")
+    why.add_argument("--seed", type=int, help="of a study: in place of its own")
+    why.add_argument("--out", type=Path, metavar="PAGE", help="also a page, such as run.html")
+    why.add_argument("--figure", type=Path, metavar="PICTURE", help="also a picture: a PNG, SVG or PDF file")
+    why.add_argument("--log", action="store_true", help="the picture with a logarithmic axis of rounds")
+    why.add_argument("--json", action="store_true", help="all numbers for machines instead of words and a table")
+    rule = why.add_argument_group("what counts as a significant shift (docs/significant-shifts.md)")
+    rule.add_argument("--preset", choices=SHIFT_PRESETS, help="literal if left out")
+    rule.add_argument("--beta", type=float, help="the tail exponent; the reservoir's if left out")
+    rule.add_argument("--kappa", type=float, help="the reservoir's if left out, or 1")
+    rule.add_argument("--threshold-scale", type=float, metavar="FACTOR", help="in place of the preset's")
+    rule.add_argument("--budget-scale", type=float, metavar="FACTOR", help="in place of the preset's")
+    rule.add_argument("--order", choices=tuple(ORDERS), help="which arms come first; window if left out")
+    why.set_defaults(run=_explain)
 
     for kind, text in (("policies", "what can be played"), ("worlds", "what can be played against")):
         listing = commands.add_parser(kind, help=text)
@@ -275,6 +295,51 @@ def _report(options: argparse.Namespace) -> int:
         for figure in lab.save_all(results, options.figures):
             print(figure)
     return 0
+
+
+SHIFT_OPTIONS = ("preset", "beta", "kappa", "threshold_scale", "budget_scale", "order")
+
+
+def _explain(options: argparse.Namespace) -> int:
+    lab = lab_with(options.imports)
+    from .lab.explain import is_result_file, printed
+    from .lab.explain_figure import checked_format
+    from .lab.figures import save
+
+    if options.figure:
+        checked_format(options.figure)
+    rule = {name: getattr(options, name) for name in SHIFT_OPTIONS if getattr(options, name) is not None}
+    if is_result_file(options.of):
+        for name in ("cell", "seed"):
+            if getattr(options, name) is not None:
+                raise ValueError(f"--{name} is for studies, and {options.of} is a result file: leave it out")
+        found = lab.explain_result(options.of, options.replication, **rule)
+    else:
+        study = lab.find_study(options.of)
+        study = study if options.seed is None else study.replace(seed=options.seed)
+        found = lab.explain_study(study, options.cell, options.replication, **rule)
+    if options.json:
+        print(json.dumps(found.to_json(), indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        print(printed(found))
+    written = []
+    if options.out:
+        written.append(found.write_page(options.out, _explain_command(options, rule)))
+    if options.figure:
+        written.append(save(found.figure(log=options.log), options.figure))
+    for path in written if not options.json else ():
+        print(f"The {'page' if path == options.out else 'picture'} is {path}")
+    return 0
+
+
+def _explain_command(options: argparse.Namespace, rule: dict[str, Any]) -> str:
+    """The command that explains the same run."""
+    given = {name: getattr(options, name) for name in ("cell", "replication", "seed")} | rule
+    words = ["manyarms", "explain", options.of]
+    for name, value in given.items():
+        if value is not None:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join([*words, *_import_words(options.imports)])
 
 
 def _policies(options: argparse.Namespace) -> int:

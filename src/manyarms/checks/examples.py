@@ -1,9 +1,22 @@
 """One or more specs of every type."""
 
-from ..bases import UCB, AsymptoticUCB, Greedy, SuccessiveElimination
-from ..drifts import Adversary, Crash, JumpAt, Phases, RandomWalk, Rising, Rotting, Seasons, Still
+from ..bases import KLUCB, UCB, AsymptoticUCB, Greedy, SuccessiveElimination, Thompson
+from ..drifts import Adversary, Crash, JumpAt, Phases, RandomWalk, Rising, Rotting, Still, Turnover
 from ..noises import Bernoulli, BetaNoise, Exact, GapUniform
-from ..policies import AUCBTASW, SSUCB, Blackbox, Elimination, Oracle, Subsample, UniformPlay
+from ..policies import (
+    AUCBTASW,
+    CBT,
+    SSUCB,
+    UCBTASW,
+    Blackbox,
+    Elimination,
+    EmpiricalCBT,
+    KFailure,
+    MRun,
+    Oracle,
+    Subsample,
+    UniformPlay,
+)
 from ..policies.base import DOUBLING
 from ..reservoirs import BetaDistributed, Empirical, Mixture, PowerLaw, Uniform
 from ..specs import Spec
@@ -33,10 +46,19 @@ def examples() -> list[Spec]:
         # Bonuses so small that bad arms are dropped within a few plays.
         AUCBTASW(width=0.1),
         AUCBTASW(preset="published", width=0.3, scale=0.1, horizon=DOUBLING),
+        UCBTASW(beta=1.0, variation=1.0, width=0.1),
+        UCBTASW(beta=0.5, changes=3, width=0.3, horizon=DOUBLING),
+        CBT(beta=1.0),
+        EmpiricalCBT(),
+        # So few arms that good ones are let go.
+        EmpiricalCBT(keep=5, horizon=DOUBLING),
+        KFailure(failures=2),
+        MRun(),
+        MRun(run=3, recall=False, horizon=DOUBLING),
         UniformPlay(),
         Oracle(keep=16),
     ]
-    bases: list[Spec] = [UCB(), AsymptoticUCB(sigma=0.5), SuccessiveElimination(), Greedy()]
+    bases: list[Spec] = [UCB(), AsymptoticUCB(sigma=0.5), KLUCB(), Thompson(), SuccessiveElimination(), Greedy()]
     reservoirs = [
         PowerLaw(beta=2.0),
         Uniform(0.1, 0.8),
@@ -52,7 +74,7 @@ def examples() -> list[Spec]:
         Phases((Still(), Rotting(0.01), Adversary(patience=5, size=0.2)), ends=(50, 100)),
         RandomWalk(size=0.05),
         Adversary(patience=10, size=0.3),
-        Seasons(length=40, to=0.1),
+        Turnover(length=40, to=0.1),
         Still(),
     ]
     noises = [Bernoulli(), GapUniform(), BetaNoise(concentration=10.0), Exact()]

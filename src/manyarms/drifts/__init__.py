@@ -6,9 +6,9 @@ from .crash import Crash
 from .jump_at import JumpAt
 from .phases import Phases
 from .random_walk import RandomWalk
-from .seasons import Seasons
 from .still import Still
 from .trend import Rising, Rotting
+from .turnover import Turnover
 
 __all__ = [
     "Adversary",
@@ -19,7 +19,7 @@ __all__ = [
     "RandomWalk",
     "Rising",
     "Rotting",
-    "Seasons",
+    "Turnover",
     "Still",
     "register_drift",
 ]

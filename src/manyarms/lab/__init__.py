@@ -1,8 +1,9 @@
-"""The lab: studies, their runner, result files, figures and reports."""
+"""The lab: studies, their runner, result files, figures, reports, and single runs explained."""
 
 from . import lower_bound as _lower_bound  # noqa: F401, it adds a study
 from .bar import run_with_bar
 from .cluster import cluster_executor
+from .explain import Explanation, explain, explain_result, explain_study
 from .figure_1 import figure_1
 from .figures import difference_figure, growth_figure, regret_figure, save_all
 from .files import BadFile, CellResult, read_result, summary
@@ -18,11 +19,15 @@ __all__ = [
     "BadFile",
     "Cell",
     "CellResult",
+    "Explanation",
     "Progress",
     "Section",
     "Study",
     "cluster_executor",
     "difference_figure",
+    "explain",
+    "explain_result",
+    "explain_study",
     "figure_1",
     "file_of",
     "find_study",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..bases import UCB
-from ..drifts import Drift, Rotting, Seasons, Still
+from ..drifts import Drift, Rotting, Still, Turnover
 from ..policies import AUCBTASW, SSUCB, Blackbox, Elimination, Policy
 from ..reservoirs import PowerLaw
 from ..results import Table, mean_and_half_width
@@ -56,7 +56,7 @@ HARD = {
         bound=lambda beta, horizon: VARIATION ** (1.0 / (beta + 2.0)) * horizon ** ((beta + 1.0) / (beta + 2.0)),
     ),
     f"{SEASONS} seasons": Hard(
-        drift=lambda horizon: Seasons(length=horizon // SEASONS),
+        drift=lambda horizon: Turnover(length=horizon // SEASONS),
         bound=lambda beta, horizon: SEASONS * still_bound(beta, horizon / SEASONS),
     ),
 }

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..drifts import Crash, Drift, Rotting, Seasons
+from ..drifts import Crash, Drift, Rotting, Turnover
 from ..policies import Elimination
 from ..reservoirs import PowerLaw
 from ..results import COLOURS, Table, mean_and_half_width
@@ -83,7 +83,7 @@ DIRECTIONS = (
         name="shifts",
         sizes=(1, 4, 16, 64),
         exponent=lambda beta: 1.0 / (beta + 1.0),
-        drift=lambda size: Seasons(length=LONGEST // int(size)),
+        drift=lambda size: Turnover(length=LONGEST // int(size)),
         column=None,
         stretch=lambda beta, size: LONGEST / size,
     ),

@@ -162,7 +162,7 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
             "settings": _settings(grid, command),
             "colours": _colours([grid.places[name] for name in grid.policies]),
             "style": _asset("report.css"),
-            "script": _asset("report.js"),
+            "script": _asset("common.js") + _asset("report.js"),
             "data": _json(page_data(grid, cells)),
         },
     )
@@ -472,8 +472,8 @@ def _json(values: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _asset(name: str) -> str:
-    return (importlib.resources.files(__package__) / "report_assets" / name).read_text(encoding="utf-8")
+def _asset(name: str, folder: str = "report_assets") -> str:
+    return (importlib.resources.files(__package__) / folder / name).read_text(encoding="utf-8")
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:

@@ -75,7 +75,7 @@ class Episode(NamedTuple):
         >>> note = {"round": 2, "block_rank": 1, "rounds_in_block": 2, "arms": 1, "statistic": 1.5, "threshold": 1.0}
         >>> means = [0.1, 0.1, 0.9]
         >>> episodes_of_run([0, 0, 1], means, means, [1, 1, 2], notes=[note])[0].why
-        'restart after round 2: 1.5 reached the threshold 1 in a block of rank 1 with 1 arms, after 2 of its rounds'
+        'restart after round 2: 1.5 reached the threshold 1 in a block of rank 1 with 1 arm, after 2 of its rounds'
         """
         if self.ended == "horizon":
             return f"horizon: the run ended with round {self.end:,}"
@@ -84,8 +84,9 @@ class Episode(NamedTuple):
             return text
         text += f": {self.note['statistic']:.4g} reached the threshold {self.note['threshold']:.4g}"
         if {"block_rank", "arms", "rounds_in_block"} <= self.note.keys():
+            arms = "1 arm" if self.note["arms"] == 1 else f"{self.note['arms']:,} arms"
             text += (
-                f" in a block of rank {self.note['block_rank']} with {self.note['arms']:,} arms, "
+                f" in a block of rank {self.note['block_rank']} with {arms}, "
                 f"after {self.note['rounds_in_block']:,} of its rounds"
             )
         return text

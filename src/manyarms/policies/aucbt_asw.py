@@ -46,6 +46,7 @@ from .base import (
     rounded_up,
     store_numbers,
 )
+from .ucbt_asw import falls_short, fill_bonuses
 
 PRESETS: dict[str, dict[str, Any]] = {
     # The text: thresholds 2^-1 … 2^-log2(sqrt(H)), the constant left open and set to 1.
@@ -275,11 +276,7 @@ def drawn_threshold(log_weights: Any, period: Period, bits: int) -> tuple[int, f
 def open_period(state: AUCBTASWState, rank: int) -> Period:
     """The bonuses and equal weights of a period; return its numbers."""
     period = period_of(state.settings, rank)
-    log_length = natural_log(float(period.block_length))
-    window = 1
-    for place in range(state.bonuses.size):
-        state.bonuses[place] = math.sqrt(state.settings.width * log_length / window)
-        window *= 2
+    fill_bonuses(state.bonuses, state.settings.width, natural_log(float(period.block_length)))
     for place in range(period.thresholds):
         state.log_weights[place] = 0.0
     return period
@@ -352,22 +349,6 @@ def ask(state: AUCBTASWState, round: int, waiting: int) -> Choice:
     return Choice(slot=0, arm=state.arm, probability=1.0, block=state.block.number, round=round)
 
 
-@kernel
-def falls_short(state: AUCBTASWState, plays: int) -> bool:
-    """Whether the mean of the last 1, 2, 4, … rewards and its bonus is below the level for some of these windows."""
-    window = 1
-    share = 1.0  # 1 / window
-    place = 0
-    while window <= plays:
-        mean = (state.sums[plays] - state.sums[plays - window]) * share
-        if mean + state.bonuses[place] < state.level:
-            return True
-        window *= 2
-        share *= 0.5
-        place += 1
-    return False
-
-
 def tell(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
     """Add the reward; go on with the arm or a fresh one, or open the next block."""
     tally = state.tally
@@ -385,7 +366,7 @@ def tell(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
         if choice.arm == arm:  # a late reward may belong to an arm that is dropped already
             plays += 1
             state.sums[plays] = state.sums[plays - 1] + reward
-            if rarely(falls_short(state, plays)):
+            if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
                 arm = tally.arms
                 plays = 0
                 tally = Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored)

@@ -1,91 +1,13 @@
-"use strict";
 (() => {
+  const { $, all, element, svg, text, line, number, withHalfWidth, scale, ticksOf, room } = page;
   const data = JSON.parse(document.getElementById("data").textContent);
   const state = { world: 0, horizon: 0, log: false, hidden: new Set(), reference: 0, raised: null, narrow: false };
-  const $ = (selector, root = document) => root.querySelector(selector);
-  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-
-  // ---------------------------------------------------------------- elements
-
-  const element = (name, attributes = {}, ...children) => {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children);
-    return made;
-  };
-
-  const svg = (name, attributes = {}, ...children) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children);
-    return made;
-  };
-
-  const text = (x, y, words, anchor = "middle", kind = "") =>
-    svg("text", { x, y, "text-anchor": anchor, class: kind }, words);
-
-  const line = (x1, y1, x2, y2, kind) => svg("line", { x1, y1, x2, y2, class: kind });
-
   const mark = (policy, x, y, kind = "mark") =>
     svg("use", { href: `#m${data.policies[policy].marker}`, x, y, class: kind });
 
   const swatch = (policy) =>
     svg("svg", { class: `swatch p${policy}`, viewBox: "0 0 28 14", "aria-hidden": "true" },
       line(0, 7, 28, 7, ""), svg("use", { href: `#m${data.policies[policy].marker}`, x: 14, y: 7 }));
-
-  // ---------------------------------------------------------------- numbers, as in statistics.py
-
-  const minus = (words) => words.replace("-", "\u2212");
-  const fixed = (value, digits) =>
-    value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-
-  const number = (value) => {
-    if (value === null || !Number.isFinite(value)) return "\u2013";
-    return minus(Math.abs(value) >= 999.95 ? fixed(value, 0) : String(Number(value.toPrecision(4))));
-  };
-
-  const withHalfWidth = (mean, half) => {
-    if (mean === null || half === null) return number(mean);
-    const digits = half === 0 ? 0 : Math.min(4, Math.max(0, 1 - Math.floor(Math.log10(half))));
-    return minus(`${fixed(mean, digits)} \u00b1 ${fixed(half, digits)}`);
-  };
-
-  // ---------------------------------------------------------------- scales and ticks
-
-  const scale = (low, high, from, to, log) => {
-    const move = log ? Math.log10 : (value) => value;
-    const a = move(low), width = move(high) - a || 1;
-    const place = (value) => from + ((move(value) - a) / width) * (to - from);
-    return Object.assign(place, { low, high, log });
-  };
-
-  const linearTicks = (low, high, wanted) => {
-    const rough = (high - low) / Math.max(1, wanted);
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999);
-    const ticks = [];
-    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) ticks.push(Number((k * step).toPrecision(12)));
-    return ticks;
-  };
-
-  const logTicks = (low, high, wanted) => {
-    const within = (factors) => {
-      const ticks = [];
-      for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++)
-        for (const factor of factors) {
-          const value = Number((factor * 10 ** power).toPrecision(12));
-          if (value >= low * 0.999 && value <= high * 1.001) ticks.push(value);
-        }
-      return ticks;
-    };
-    const fine = [[1, 2, 5], [1, 3], [1]].map(within).find((ticks) => ticks.length <= wanted + 2) ?? within([1]);
-    const every = Math.ceil(fine.length / (wanted + 2));
-    return fine.filter((_, k) => k % every === 0);
-  };
-
-  const ticksOf = (low, high, wanted, log) => (log ? logTicks : linearTicks)(low, high, wanted);
-
-  const room = (labels) => 6.7 * Math.max(...labels.map((label) => label.length));
 
   // ---------------------------------------------------------------- a chart of curves
   //
@@ -353,16 +275,8 @@
 
   // ---------------------------------------------------------------- controls
 
-  const choices = (title, name, options, chosen, then) => {
-    const list = element("div", { class: "choices" });
-    options.forEach((words, value) => {
-      const input = element("input", { type: "radio", name, value });
-      input.checked = value === chosen;
-      input.addEventListener("change", () => { then(value); render(); });
-      list.append(element("label", {}, input, element("span", {}, words)));
-    });
-    return element("fieldset", { class: "control" }, element("legend", {}, title), list);
-  };
+  const choices = (title, name, options, chosen, then) =>
+    page.choices(title, name, options, chosen, (value) => { then(value); render(); });
 
   function controls() {
     const place = $(".controls");
@@ -393,28 +307,6 @@
     $(".without").remove();
   }
 
-  // ---------------------------------------------------------------- widths and paper
-
   controls();
-  render();
-  let known = document.body.clientWidth, waiting = 0;
-  new ResizeObserver(() => {
-    if (document.body.clientWidth === known || state.narrow) return;
-    known = document.body.clientWidth;
-    cancelAnimationFrame(waiting);
-    waiting = requestAnimationFrame(render);
-  }).observe(document.body);
-
-  let closed = [];
-  const print = (on) => {
-    if (on === state.narrow) return;
-    state.narrow = on;
-    document.documentElement.classList.toggle("printing", on);
-    if (on) closed = all("details:not([open])");
-    for (const part of closed) part.open = on;
-    render();
-  };
-  addEventListener("beforeprint", () => print(true));
-  addEventListener("afterprint", () => print(false));
-  matchMedia("print").addEventListener("change", (event) => print(event.matches));
+  page.drawn(state, render);
 })();

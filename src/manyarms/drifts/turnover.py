@@ -12,7 +12,7 @@ from ..specs import count, fraction
 from .base import Drift, register_drift
 
 
-class SeasonsState(NamedTuple):
+class TurnoverState(NamedTuple):
     """Which arms are old."""
 
     length: int
@@ -23,7 +23,7 @@ class SeasonsState(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Seasons(Drift):
+class Turnover(Drift):
     """Every ``length`` rounds a new season begins; arms from earlier ones break down with their next play.
 
     Parameters
@@ -40,34 +40,34 @@ class Seasons(Drift):
     Examples
     --------
     >>> import manyarms as ma
-    >>> ma.Seasons(length=1000)
-    Seasons(length=1000, to=0.0)
+    >>> ma.Turnover(length=1000)
+    Turnover(length=1000, to=0.0)
     """
 
     length: int
     to: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", count("Seasons", "length", self.length))
-        object.__setattr__(self, "to", fraction("Seasons", "to", self.to))
+        object.__setattr__(self, "length", count("Turnover", "length", self.length))
+        object.__setattr__(self, "to", fraction("Turnover", "to", self.to))
 
-    def start(self) -> SeasonsState:
+    def start(self) -> TurnoverState:
         """The state that the compiled loop carries."""
-        return SeasonsState(length=self.length, to=self.to, season=0, old=0, seen=0)
+        return TurnoverState(length=self.length, to=self.to, season=0, old=0, seen=0)
 
 
-def begin(drift: SeasonsState, key: int) -> SeasonsState:
+def begin(drift: TurnoverState, key: int) -> TurnoverState:
     """No arm has been seen."""
-    return SeasonsState(length=drift.length, to=drift.to, season=0, old=0, seen=0)
+    return TurnoverState(length=drift.length, to=drift.to, season=0, old=0, seen=0)
 
 
-def moved(drift: SeasonsState, play: Play, reservoir: Any) -> tuple[SeasonsState, float]:
+def moved(drift: TurnoverState, play: Play, reservoir: Any) -> tuple[TurnoverState, float]:
     """The same mean, or the end of an old arm."""
     season = (play.round - 1) // drift.length
     old = drift.old if season == drift.season else drift.seen
     mean = min(play.mean, drift.to) if play.arm < old else play.mean
     seen = max(drift.seen, play.arm + 1)
-    return SeasonsState(length=drift.length, to=drift.to, season=season, old=old, seen=seen), mean
+    return TurnoverState(length=drift.length, to=drift.to, season=season, old=old, seen=seen), mean
 
 
-register_drift(SeasonsState, moved, begin)
+register_drift(TurnoverState, moved, begin)

@@ -1,0 +1,276 @@
+"""The page of a run: one HTML file that loads nothing, with the words first, then the picture, then the tables.
+
+It depends on the run and on the command that is shown, and on nothing else.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..version import __version__
+from .explain import (
+    ANSWERED,
+    FALSE_ALARM,
+    MISSED,
+    NO_NEED,
+    RESTARTS_WHEN,
+    Explanation,
+    RestartVerdict,
+    ShiftVerdict,
+    costliest,
+    many,
+)
+from .explain_drawing import MEAN_BINS, MEAN_TICKS, Drawing, Marks, Shades, drawing, lines_in_words
+from .report import _asset, _filled, _json, _short, _table, _text
+from .statistics import number
+
+MOST_ROWS = 200
+"""So many episodes, and shifts, stand in the tables; the JSON has all."""
+
+DARKNESSES = 20
+"""In so many steps shades are drawn: a path each."""
+
+VERDICTS = {
+    ANSWERED: "answered",
+    MISSED: "missed",
+    NO_NEED: "no restart needed",
+    FALSE_ALARM: "false alarm",
+}
+
+
+def explained_page(found: Explanation, command: str = "") -> str:
+    """A run as a page; see ``Explanation.page``."""
+    drawn = drawing(found)
+    cell = found.cell
+    return _filled(
+        _asset("explain.html", "explain_assets"),
+        {
+            "title": _text(f"{cell.policy_name} in “{cell.world_name}”"),
+            "version": _text(__version__),
+            "about": f"One run: {cell.horizon:,} rounds, seed {found.seed}, replication {found.replication}.",
+            "facts": _facts(found),
+            "summary": _text(found.summary()),
+            "rule": _rule(found),
+            "lines": _text(lines_in_words(drawn)),
+            "thinned": _text(_thinned(drawn)),
+            "episodes": _episodes(found),
+            "shifts": _shifts(found),
+            "settings": _settings(found, command),
+            "style": _asset("report.css") + _asset("explain.css", "explain_assets"),
+            "script": _asset("common.js") + _asset("explain.js", "explain_assets"),
+            "data": _json(page_data(found, drawn)),
+        },
+    )
+
+
+# ---------------------------------------------------------------- what the script draws
+
+
+def page_data(found: Explanation, drawn: Drawing) -> dict[str, Any]:
+    """The numbers of the charts, six digits each."""
+    return {
+        "horizon": found.cell.horizon,
+        "top": found.cell.world.top,
+        "rounds": drawn.rounds.tolist(),
+        "episodes": np.searchsorted(found.episodes.restarts, drawn.rounds).tolist(),
+        "curves": {name: _short(curve) for name, curve in drawn.curves.items()},
+        "lines": [
+            {
+                "arm": line.arm,
+                "plays": line.plays,
+                "last": line.is_last,
+                "x": line.rounds.tolist(),
+                "y": [round(mean, 4) for mean in line.means.tolist()],
+            }
+            for line in drawn.lines
+        ],
+        "meanTicks": MEAN_TICKS,
+        "shades": {"bins": MEAN_BINS, "linear": _shades(drawn.linear), "log": _shades(drawn.log)},
+        "blocks": _marks(drawn.blocks),
+        "restarts": _marks(drawn.restarts, found.restart_verdicts, _restart_in_words),
+        "shifts": None if found.shifts is None else _marks(drawn.shifts, found.shift_verdicts, _shift_in_words),
+    }
+
+
+def _shades(shades: Shades) -> dict[str, Any]:
+    """For each step of darkness, the places in the grid that have it."""
+    steps = np.ceil(np.minimum(shades.darkness, 1.0) * DARKNESSES).astype(int).ravel()
+    return {
+        "edges": shades.edges.tolist(),
+        "steps": [np.flatnonzero(steps == step).tolist() for step in range(1, DARKNESSES + 1)],
+    }
+
+
+def _marks(
+    marks: Marks, verdicts: Sequence[Any] | None = None, in_words: Callable[[Any], str] | None = None
+) -> dict[str, Any]:
+    data: dict[str, Any] = {"total": marks.total, "rounds": marks.rounds.tolist()}
+    if verdicts is not None and in_words is not None:
+        drawn = [verdicts[place] for place in marks.places.tolist()]
+        data["verdicts"] = [one.verdict for one in drawn]
+        data["words"] = [in_words(one) for one in drawn]
+    return data
+
+
+def _restart_in_words(restart: RestartVerdict) -> str:
+    text = f"Restart after round {restart.round:,}"
+    if restart.verdict == FALSE_ALARM:
+        return f"{text}: false alarm, no new shift since the one before"
+    if restart.verdict == ANSWERED:
+        return f"{text}, {_after(restart.delay)} the shift in round {restart.shift:,}"
+    return text
+
+
+def _shift_in_words(shift: ShiftVerdict) -> str:
+    text = f"Significant shift in round {shift.round:,}: {VERDICTS[shift.verdict]}"
+    return text if shift.restart is None else f"{text} after {many(shift.delay or 0, 'round')}"
+
+
+def _after(delay: int | None) -> str:
+    return "in the same round as" if not delay else f"{many(delay, 'round')} after"
+
+
+def _thinned(drawn: Drawing) -> str:
+    """What the ground shows, and what of the marks is not drawn."""
+    thinned = [
+        f"{len(marks.rounds):,} of {many(marks.total, name)}"
+        for name, marks in (("block", drawn.blocks), ("restart", drawn.restarts), ("shift", drawn.shifts))
+        if marks.is_thinned
+    ]
+    words = "" if drawn.restarts.is_thinned else "Every other episode stands on a darker ground. "
+    return words + (f"Drawn are {', '.join(thinned)}: the first in each small part of the axis." if thinned else "")
+
+
+# ---------------------------------------------------------------- words and tables
+
+
+def _facts(found: Explanation) -> str:
+    facts = [
+        (number(found.final("regret")), "regret"),
+        (number(found.final("restarts")), "restarts"),
+        ("–" if found.shifts is None else number(len(found.shifts)), "significant shifts"),
+        (number(found.final("blocks")), "blocks"),
+        (number(found.final("arms")), "arms drawn"),
+        (number(found.arms_played), "arms played"),
+        (f"{number(found.final('V'))} / {number(found.final('V_R'))}", "V / V<sub>R</sub>"),
+        (f"{number(found.final('L'))} / {number(found.final('L_R'))}", "L / L<sub>R</sub>"),
+    ]
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for value, name in facts)
+
+
+def _rule(found: Explanation) -> str:
+    if found.shifts is None:
+        return _text(found.why_no_shifts)
+    return (
+        "A <strong>significant shift</strong> is a round by which every arm that the policy could have relied on has "
+        "lost too much, on some stretch of rounds since the shift before: then a restart is right. A restart "
+        "<strong>answers</strong> a shift if it is the first after it and before the next one; one that answers none "
+        "is a <strong>false alarm</strong>. A shift without an answer was <strong>in no need of one</strong> if, until "
+        "the next shift or the end, the policy lost no more than a safe arm may; else it was <strong>missed</strong>. "
+        "The rule: "
+        f"{_text(found.rule)}."
+    )
+
+
+def _episodes(found: Explanation) -> str:
+    rows = found.rows()
+    shown = costliest(rows, MOST_ROWS)
+    head = [
+        "Episode", "Rounds", "How it ended", "Length", "Regret", "V", "V<sub>R</sub>", "L", "L<sub>R</sub>",
+        "Arms drawn", "Blocks",
+    ]  # fmt: skip
+    lines = [
+        [
+            number(row["episode"]),
+            f"{row['start']:,}–{row['end']:,}",
+            _ended(row),
+            *(number(row[name]) for name in ("rounds", "regret", "V", "V_R", "L", "L_R", "arms_drawn", "blocks")),
+        ]
+        for row in shown
+    ]
+    caption = "Every episode, from its first round to the one after which the policy restarted."
+    if len(shown) < len(rows):
+        regret = sum(row["regret"] for row in rows) - sum(row["regret"] for row in shown)
+        caption = (
+            f"The {len(shown):,} episodes with the most regret, of {len(rows):,}; the others have a regret of "
+            f"{number(regret)} in all. manyarms explain --json has every one."
+        )
+    when = RESTARTS_WHEN.get(type(found.cell.policy))
+    said = f'<p class="note">{_text(type(found.cell.policy).__name__)} restarts when {_text(when)}.</p>' if when else ""
+    is_text = [name == "How it ended" for name in head]
+    return said + f'<div class="ways">{_table(head, lines, caption, is_text)}</div>'
+
+
+def _ended(row: dict[str, Any]) -> str:
+    """How an episode ended, what the restart was, and what the policy says."""
+    if row["ended"] == "horizon":
+        return '<span class="verdict">end of the run</span>'
+    if row["verdict"] == ANSWERED:
+        sign, words = "full", f"restart, {_after(row['delay'])} the shift in round {row['shift']:,}"
+    elif row["verdict"] == FALSE_ALARM:
+        sign, words = "open", "false alarm"
+    else:
+        sign, words = "full", "restart"
+    if row["L_R"] == 0:
+        words += "; no mean had fallen"
+    _, _, said = row["why"].partition(": ")
+    note = f"<small>{_text(said)}</small>" if said else ""
+    shape = f'<svg class="sign restart {sign}" viewBox="-7 -7 14 14" aria-hidden="true"><use href="#restart"/></svg>'
+    return f'<span class="verdict">{shape}{words}</span>{note}'
+
+
+def _shifts(found: Explanation) -> str:
+    verdicts = found.shift_verdicts
+    if not verdicts:
+        return ""
+    lines = []
+    for one in verdicts[:MOST_ROWS]:
+        sign = {ANSWERED: "full", MISSED: "open", NO_NEED: "dot"}[one.verdict]
+        shape = f'<svg class="sign shift {sign}" viewBox="-7 -7 14 14" aria-hidden="true"><use href="#shift"/></svg>'
+        lines.append(
+            [
+                f"{one.round:,}",
+                f'<span class="verdict">{shape}{VERDICTS[one.verdict]}</span>',
+                "–" if one.restart is None else f"{one.restart:,}",
+                "–" if one.delay is None else f"{one.delay:,}",
+                number(one.falls),
+                number(one.until - one.round + 1),
+                number(one.regret),
+                number(one.allowance),
+            ]
+        )
+    head = [
+        "Round", "What became of it", "Restart after round", "Delay", "Falls in its window", "Rounds until the next",
+        "Regret until the next", "A safe arm’s",
+    ]  # fmt: skip
+    caption = (
+        "A shift that no restart answered needed none if the regret until the next shift, or the end, is at most what "
+        "an arm may cost that is safe. Its window goes from the shift before, or the first round, to the shift."
+    )
+    if len(verdicts) > MOST_ROWS:
+        caption = f"The first {MOST_ROWS:,} of {len(verdicts):,}. {caption} manyarms explain --json has every one."
+    is_text = [False, True] + [False] * (len(head) - 2)
+    return f"<details><summary>All significant shifts</summary>{_table(head, lines, caption, is_text)}</details>"
+
+
+def _settings(found: Explanation, command: str) -> str:
+    lines = [("Command", f"<pre>{_text(command)}</pre>")] if command else []
+    if found.source:
+        same = "the run was replayed from it, and is the same to the bit"
+        lines.append(("Result file", f"{_text(found.source)}: {same}"))
+    lines += [
+        ("Horizon", f"{found.cell.horizon:,}"),
+        ("Seed", f"{found.seed}"),
+        ("Replication", f"{found.replication:,}"),
+        ("Significant shifts", _text(found.rule)),
+        ("Version", f"manyarms {_text(__version__)}"),
+    ]
+    for name, title, spec in (
+        ("Policy", found.cell.policy_name, found.cell.policy),
+        ("World", found.cell.world_name, found.cell.world),
+    ):
+        text = json.dumps(spec.to_json(), ensure_ascii=False)
+        lines.append((name, f"{_text(title)}<pre>{_text(text)}</pre>"))
+    return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in lines)

@@ -1,0 +1,57 @@
+"""Thompson sampling with Beta(1 + S, 1 + F), and its Beta numbers from the published recipe.
+
+A Gamma(a) number, a >= 1, by Marsaglia & Tsang (2000), with d = a - 1/3 and c = 1 / sqrt(9 d): take a normal x and a
+uniform u until v = (1 + c x)^3 > 0 and log u < x^2 / 2 + d - d v + d log v; the number is d v. A Beta(a, b) number is
+X / (X + Y) of two of them. Logarithms and cosines are the library's: last bits decide nothing here.
+"""
+
+import math
+
+from .squares import bits_at, finaliser, splitmix64, uniform
+
+
+def gamma_number(bits, a):
+    d = a - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    step = 0
+    while True:
+        # Each trial takes three numbers: two for the normal one (Box and Muller), one to accept it.
+        one, two, three = (uniform(splitmix64(bits, step + k)) for k in (1, 2, 3))
+        step += 3
+        x = math.sqrt(-2.0 * math.log(1.0 - one)) * math.cos(2.0 * math.pi * two)
+        v = (1.0 + c * x) ** 3
+        if v > 0.0 and math.log(1.0 - three) < x * x / 2 + d - d * v + d * math.log(v):
+            return d * v
+
+
+def beta_number(bits, a, b):
+    # P(X <= x) is 1 - (1 - x)^b for a = 1, and x^a for b = 1: set it to u or 1 - u, and solve.
+    if a == 1.0:
+        return 1.0 - (1.0 - uniform(bits)) ** (1.0 / b)
+    if b == 1.0:
+        return (1.0 - uniform(bits)) ** (1.0 / a)
+    x, y = gamma_number(bits, a), gamma_number(finaliser(bits), b)
+    return x / (x + y)
+
+
+class Thompson:
+    """``clock``: a list with the number of the last ask, which all bases of a run share."""
+
+    def __init__(self, arms, horizon, log_horizon, key, clock):
+        self.key = key
+        self.clock = clock
+        self.successes = [0.0] * arms
+        self.failures = [0.0] * arms
+
+    def pick(self):
+        self.clock[0] += 1
+        draws = [
+            beta_number(bits_at(self.key, self.clock[0], place), 1.0 + s, 1.0 + f)
+            for place, (s, f) in enumerate(zip(self.successes, self.failures, strict=True))
+        ]
+        return draws.index(max(draws))
+
+    def learn(self, place, reward):
+        part = min(max(reward, 0.0), 1.0)
+        self.successes[place] += part
+        self.failures[place] += 1.0 - part

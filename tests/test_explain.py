@@ -1,0 +1,751 @@
+"""A run explained: the numbers are those of the measures, the run is the same, the page works, and errors help."""
+
+import dataclasses
+import functools
+import importlib
+import json
+import math
+import re
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import manyarms as ma
+from manyarms import engine, lab
+from manyarms.checks import examples
+from manyarms.cli import main
+from manyarms.lab import explain_drawing
+from manyarms.lab.explain import chosen_cell
+from manyarms.lab.explain_drawing import drawing, grid, height, outline, pieces, thinned
+from manyarms.lab.explain_page import MOST_ROWS, page_data
+from manyarms.lab.figures import save
+from manyarms.lab.statistics import number
+from manyarms.measures import (
+    decomposed_regret,
+    detections,
+    episodes_of_run,
+    realized_variation,
+    significant_shifts,
+)
+from manyarms.replication import play_replications
+from manyarms.trace import COLUMNS
+
+from . import browser as browsers
+
+HORIZON = 1_500
+WORLDS = {
+    "still": ma.World(ma.PowerLaw(beta=1.0)),
+    "crashes": ma.World(ma.PowerLaw(beta=1.0), ma.Crash(probability=0.01, to=0.0)),
+}
+POLICIES = {
+    "Elimination": ma.Elimination(beta=1.0),
+    "Blackbox(UCB)": ma.Blackbox(base=ma.UCB(), beta=1.0, threshold=0.3),
+    "UniformPlay": ma.UniformPlay(),
+}
+NAMED = [(policy, world) for policy in POLICIES for world in WORLDS]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def plain_loop():
+    """Rounds are played in plain Python, the same to the bit: it takes less time than to compile so many pairs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "play_replications", engine.play_replications.function)
+        yield
+
+
+@functools.cache
+def explained(policy, world, replication=0):
+    return lab.explain(
+        POLICIES[policy], WORLDS[world], HORIZON, seed=3, replication=replication, policy_name=policy, world_name=world
+    )
+
+
+@functools.cache
+def simulated(policy, world):
+    return ma.simulate({policy: POLICIES[policy]}, WORLDS[world], HORIZON, replications=2, seed=3, log=True, threads=1)
+
+
+# ---------------------------------------------------------------- the numbers
+
+
+@pytest.mark.parametrize("replication", [0, 1])
+@pytest.mark.parametrize(("policy", "world"), NAMED)
+def test_it_is_the_run_of_simulate(policy, world, replication):
+    found, result = explained(policy, world, replication), simulated(policy, world)
+    for name, column in found.log._asdict().items():
+        np.testing.assert_array_equal(column, getattr(result.log(policy, replication), name))
+    np.testing.assert_array_equal(found.checkpoints, result.checkpoints)
+    np.testing.assert_array_equal(found.values, result[policy][replication])
+
+
+@pytest.mark.parametrize(("policy", "world"), NAMED)
+def test_its_numbers_are_those_of_the_measures(policy, world):
+    found, result = explained(policy, world), simulated(policy, world)
+    log = result.log(policy)
+    run = (log.arm, log.mean, log.next_mean)
+    said = found.to_json()
+    for name in COLUMNS:
+        assert said["totals"][name] == result.final(policy, name)[0]
+        assert said["checkpoints"][name] == result.curve(policy, name)[0].tolist()
+    assert said["totals"]["arms_played"] == np.unique(log.arm).size
+    parts = decomposed_regret(*run, log.block)
+    assert (said["totals"]["regret_of_best_arms"], said["totals"]["regret_to_best_arms"]) == (
+        parts.of_best,
+        parts.to_best,
+    )
+    assert said["blocks"] == parts.rows()
+    for mine, theirs in zip(found.variation, realized_variation(*run), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    episodes = episodes_of_run(*run, log.episode, blocks=log.block)
+    shifts = significant_shifts(*run, beta=1.0)
+    answers = detections(shifts, episodes.restarts)
+    assert [row["round"] for row in said["shifts"]["found"]] == shifts.rounds.tolist()
+    assert said["shifts"]["rule"] == str(shifts.rule)
+    assert [(row["restart"], row["delay"]) for row in said["shifts"]["found"]] == [
+        (one.restart, one.delay) for one in answers
+    ]
+    false = [row["round"] for row in said["restarts"] if row["verdict"] == "false alarm"]
+    assert false == list(answers.false_restarts)
+    assert len(said["episodes"]) == len(episodes) == said["totals"]["restarts"] + 1
+    for row, episode in zip(said["episodes"], episodes, strict=True):
+        shown = ("start", "end", "rounds", "regret", "V", "V_R", "L", "L_R", "arms_played", "blocks", "ended")
+        names = ("start", "end", "rounds", "regret", "variation", "rotting_variation", "changes", "rotting_changes")
+        assert [row[name] for name in shown] == [getattr(episode, name) for name in (*names, "arms", "blocks", "ended")]
+    json.dumps(said, allow_nan=False)
+
+
+def test_shifts_without_an_answer_are_missed_or_need_none():
+    verdicts = set()
+    for policy, world in NAMED:
+        found = explained(policy, world)
+        gaps = 1.0 - found.log.mean
+        falls = np.append(found.log.mean[:-1] > found.log.next_mean[:-1], False)
+        ends = [*(one.round for one in found.shift_verdicts), HORIZON + 1]
+        opened = 1
+        for one, end in zip(found.shift_verdicts, ends[1:], strict=True):
+            cost, rounds = math.fsum(gaps[one.round - 1 : end - 1]), end - one.round
+            assert one.regret == pytest.approx(cost, rel=1e-9)
+            assert one.allowance == pytest.approx(math.sqrt(rounds))
+            assert one.falls == falls[opened - 1 : one.round - 1].sum()
+            wanted = "no need" if cost <= math.sqrt(rounds) + 1e-9 else "missed"
+            assert one.verdict == (wanted if one.restart is None else "answered")
+            verdicts.add(one.verdict)
+            opened = one.round
+    assert verdicts == {"no need", "missed", "answered"}
+
+
+@pytest.mark.parametrize("policy", ["Elimination", "Blackbox(UCB)"])
+def test_a_restart_is_explained_by_what_the_policy_saw(policy):
+    found = explained(policy, "crashes")
+    log, restarts = found.log, [row for row in found.rows() if row["ended"] == "restart"]
+    assert len(restarts) >= 3
+    for row in restarts:
+        note, last = row["note"], row["end"] - 1
+        block = np.flatnonzero(log.block == log.block[last])
+        losses = 1.0 - log.reward[block]
+        if policy == "Elimination":  # those of the arm that was dropped last, weighted
+            losses = (losses / log.probability[block])[log.arm[block] == log.arm[last]]
+        assert (note["round"], note["rounds_in_block"]) == (row["end"], block.size)
+        assert note["statistic"] == pytest.approx(math.fsum(losses))
+        assert note["statistic"] >= note["threshold"]
+        assert f"{note['statistic']:.4g} reached the threshold {note['threshold']:.4g}" in row["why"]
+
+
+def test_arms_are_counted_for_the_episode_that_draws_them():
+    policy = ma.Elimination(beta=1.0, cap=True, warm_start=False)
+    found = lab.explain(policy, WORLDS["crashes"], HORIZON, seed=3)
+    assert len(found.episodes) > 3
+    drawn = {}  # each block draws all of its arms
+    for part in found.parts:
+        rank = drawn.setdefault(found.log.episode[part.start - 1], [])
+        rank.append(min(2 ** (len(rank) + 1), math.ceil(2 ** ((len(rank) + 2) / 2) * (1 - 1e-12))))
+    assert list(found.arms_drawn) == [sum(sizes) for sizes in drawn.values()]
+
+
+def test_a_restart_in_the_last_round_is_not_lost():
+    policy = ma.Elimination(beta=1.0, horizon=HORIZON)  # so that a shorter run is the beginning of a longer one
+    whole = lab.explain(policy, WORLDS["crashes"], HORIZON, seed=3)
+    first, second = whole.episodes.restarts[:2].tolist()
+    found = lab.explain(policy, WORLDS["crashes"], second, seed=3)
+    assert found.episodes.restarts.tolist() == [first, second]
+    assert found.rows() == whole.rows()[:2]
+    assert found.to_json()["totals"]["restarts"] == 2
+    assert "restarted twice" in found.summary()
+
+
+def test_a_policy_that_cannot_say_why_is_not_asked():
+    @dataclasses.dataclass(frozen=True)
+    class Silent(ma.Elimination):
+        """Restarts, and says nothing."""
+
+        explain = ma.Policy.explain
+
+    found = lab.explain(Silent(beta=1.0), WORLDS["crashes"], HORIZON, seed=3)
+    assert len(found.episodes) > 3
+    assert all(row["why"] == f"restart after round {row['end']:,}" for row in found.rows()[:-1])
+
+
+PLAYED = [spec for spec in examples() if spec.kind == "policy"]
+MET = [spec for spec in examples() if spec.kind == "world"]
+
+
+@pytest.mark.parametrize("policy", PLAYED, ids=lambda spec: spec.label())
+def test_every_policy_in_every_world(policy):
+    for place, world in enumerate(MET):
+        found = lab.explain(policy, world, 100 + place, seed=place, replication=place)
+        said = json.loads(json.dumps(found.to_json(), allow_nan=False))
+        assert sum(row["rounds"] for row in said["episodes"]) == 100 + place
+        assert math.fsum(row["regret"] for row in said["episodes"]) == pytest.approx(said["totals"]["regret"])
+        assert sum(row["L"] for row in said["episodes"]) == said["totals"]["L"]
+        assert (said["shifts"]["rule"] is None) == (world.reservoir.tail is None) == (found.detections is None)
+        assert sum(row["arms_drawn"] for row in said["episodes"]) <= said["totals"]["arms"]
+    assert found.page().count("<script") == 2
+    found.figure()
+
+
+def test_one_round_is_a_run():
+    found = lab.explain(ma.Elimination(beta=1.0), WORLDS["still"], 1)
+    assert found.rows()[0]["rounds"] == 1
+    assert json.dumps(page_data(found, drawing(found)), allow_nan=False)
+    found.figure(log=True)
+
+
+# ---------------------------------------------------------------- words
+
+
+def with_rounds(found, restarts, shifts):
+    """The same run, had it restarted and shifted elsewhere."""
+    log = found.log._replace(episode=1 + np.searchsorted(np.array(restarts), np.arange(1, HORIZON + 1)))
+    run = (log.arm, log.mean, log.next_mean)
+    episodes = episodes_of_run(*run, log.episode, blocks=log.block)
+    moved = dataclasses.replace(found.shifts, rounds=np.array(shifts, dtype=np.int64))
+    return dataclasses.replace(
+        found,
+        log=log,
+        episodes=episodes,
+        arms_drawn=(0,) * len(episodes),
+        shifts=moved,
+        detections=detections(moved, restarts),
+    )
+
+
+@pytest.mark.parametrize(
+    ("restarts", "shifts", "words"),
+    [
+        ([], [], "Elimination never restarted in 1,500 rounds; its regret came to {regret}. By the literal rule there "
+         "was no significant shift. No mean"),
+        ([400], [], "restarted once in 1,500 rounds; its regret came to {regret}. The restart was a false alarm: no "
+         "significant shift had come before it. By"),
+        ([400], [100], "The restart answered a significant shift, after 300 rounds. By the literal rule there was 1 "
+         "significant shift: 1 answered by a restart. For 1 of them, no mean had fallen since the "),
+        ([400, 410], [], "restarted twice in 1,500 rounds; its regret came to {regret}. All restarts were false alarms:"
+         " no significant shift had come before them."),
+        ([400, 410], [399], "1 of the restarts answered a significant shift, after 1 round; 1 was a false alarm. By"),
+        ([400, 410], [399, 405], "All of the restarts answered a significant shift, after 1 and 5 rounds. By"),
+        ([400, 410, 420, 430], [400, 405, 417, 423], "All of the restarts answered a significant shift, after 0 to 7 "
+         "rounds (half of them within 3). By the literal rule there were 4 significant shifts: 4 answered by a "),
+        ([400], [399, 500, 501], "there were 3 significant shifts: 1 answered by a restart, 1 in no need of one and 1 "
+         "missed."),
+    ],
+)  # fmt: skip
+def test_what_happened_is_said_in_words(restarts, shifts, words):
+    found = with_rounds(explained("Elimination", "still"), restarts, shifts)
+    assert words.format(regret=number(found.final("regret"))) in found.summary()
+    assert found.summary() in found.page()
+
+
+def test_the_words_tell_of_changes():
+    found = explained("Elimination", "crashes")
+    totals = found.to_json()["totals"]
+    fell = f"The mean of a played arm changed {totals['L']} times, by {number(totals['V'])} in all; it always fell."
+    assert fell in found.summary()
+    rising = ma.World(ma.PowerLaw(beta=1.0), ma.Rising(rate=0.01))
+    assert "it never fell." in lab.explain(ma.Elimination(beta=1.0), rising, 300).summary()
+    walk = lab.explain(ma.Elimination(beta=1.0), ma.World(ma.PowerLaw(beta=1.0), ma.RandomWalk(size=0.05)), 300)
+    totals = walk.to_json()["totals"]
+    assert f"{totals['L_R']} of these changes were falls, by {number(totals['V_R'])}." in walk.summary()
+
+
+def test_the_rule_of_the_shifts_can_be_chosen():
+    found = lab.explain(POLICIES["Elimination"], WORLDS["crashes"], HORIZON, seed=3, preset="log")
+    log = found.log
+    wanted = significant_shifts(log.arm, log.mean, log.next_mean, beta=1.0, preset="log")
+    assert found.rule == str(wanted.rule)
+    assert f"By the log rule there {'was no' if not len(wanted) else 'were'}" in found.summary()
+    found = lab.explain(POLICIES["Elimination"], WORLDS["crashes"], 300, order="block", threshold_scale=2, beta=0.5)
+    log = found.log
+    wanted = significant_shifts(
+        log.arm, log.mean, log.next_mean, beta=0.5, order="block", blocks=log.block, threshold_scale=2
+    )
+    np.testing.assert_array_equal(found.shifts.rounds, wanted.rounds)
+    low = lab.explain(ma.UniformPlay(), ma.World(ma.PowerLaw(beta=2.0, top=0.5), top=0.5), 100)
+    assert "beta 2, kappa 4, " in low.rule
+    assert "top 0.5" in low.rule
+
+
+# ---------------------------------------------------------------- what is drawn
+
+
+def test_curves_are_exact_where_they_are_given():
+    found = explained("Elimination", "crashes")
+    drawn = drawing(found)
+    assert drawn.rounds[[0, -1]].tolist() == [1, HORIZON]
+    np.testing.assert_array_equal(drawn.curves["regret"], np.cumsum(1.0 - found.log.mean)[drawn.rounds - 1])
+    assert drawn.curves["regret"][-1] == found.final("regret")
+    assert [drawn.curves[name][-1] for name in ("V", "V_R", "L", "L_R")] == [
+        found.final(name) for name in ("V", "V_R", "L", "L_R")
+    ]
+    assert drawn.curves["best"][-1] == pytest.approx(found.parts.of_best)
+    assert (drawn.curves["best"] <= drawn.curves["regret"] + 1e-9).all()
+
+
+@pytest.mark.parametrize(("policy", "world"), NAMED)
+def test_every_play_is_in_a_line_or_in_the_shades(policy, world):
+    found = explained(policy, world)
+    drawn, log = drawing(found), found.log
+    arms, counts = np.unique(log.arm, return_counts=True)
+    assert sum(line.plays for line in drawn.lines) + drawn.other_plays == HORIZON
+    assert len(drawn.lines) + drawn.other_arms == arms.size
+    for shades in (drawn.linear, drawn.log):
+        assert (shades.shares * np.diff(shades.edges)[:, None]).sum() == pytest.approx(drawn.other_plays)
+        assert shades.edges[[0, -1]].tolist() == [1, HORIZON + 1]
+    most = np.sort(counts)[::-1][: explain_drawing.MOST_LINES]
+    assert sorted((line.plays for line in drawn.lines), reverse=True) == most[most > 1].tolist()
+    for line in drawn.lines:
+        plays = np.flatnonzero(log.arm == line.arm)
+        assert (line.plays, line.rounds[0], line.rounds[-1]) == (plays.size, plays[0] + 1, plays[-1] + 1)
+        assert set(line.rounds.tolist()) <= set((plays + 1).tolist())
+        np.testing.assert_array_equal(line.means, log.mean[line.rounds - 1])
+        assert log.mean[plays].min() - line.means.min() >= -explain_drawing.SMALLEST_STEP
+        between, jumps = pieces(line)
+        assert len(between) == len(jumps) + 1 == 1 + int((np.abs(np.diff(line.means)) >= 0.05).sum())
+
+
+def test_a_life_line_shows_both_sides_of_a_step():
+    entries = np.arange(100, 300, 2)
+    means = np.where(entries < 200, 0.9, 0.4)
+    assert outline(entries, means, np.arange(1, 301)).tolist() == [100, 198, 200, 298]
+    slow = outline(entries, np.linspace(0.9, 0.8, entries.size), np.arange(1, 301))
+    drawn = np.interp(entries, slow, np.linspace(0.9, 0.8, entries.size)[(slow - 100) // 2])
+    np.testing.assert_allclose(drawn, np.linspace(0.9, 0.8, entries.size), atol=1e-9)
+    assert 10 < slow.size < entries.size
+
+
+def test_many_marks_are_thinned_and_that_is_said():
+    rounds = np.arange(1, 100_001, 2)
+    marks = thinned(rounds, 100_000)
+    assert marks.total == 50_000
+    assert explain_drawing.MOST_MARKS <= marks.rounds.size <= 2 * explain_drawing.MOST_MARKS
+    np.testing.assert_array_equal(marks.rounds, rounds[marks.places])
+    assert np.diff(marks.rounds).max() <= 2 * 100_000 / explain_drawing.MOST_MARKS
+    assert marks.rounds[:5].tolist() == [1, 3, 5, 7, 9]  # a logarithmic axis shows them apart
+    assert not thinned(rounds[:300], 100_000).is_thinned
+    found = with_rounds(explained("Elimination", "still"), range(2, HORIZON, 2), range(3, HORIZON, 3))
+    page = found.page()
+    data = embedded(page)
+    assert data["restarts"]["total"] == 749 > len(data["restarts"]["rounds"])
+    assert f"{len(data['restarts']['rounds'])} of 749 restarts" in page
+    assert "darker ground" not in page
+    assert f"The {MOST_ROWS} episodes with the most regret, of 750" in page
+    assert f"The first {MOST_ROWS} of 499." in page
+    assert len(found.to_json()["episodes"]) == 750
+
+
+def test_long_runs_make_small_pages():
+    found = with_rounds(explained("UniformPlay", "crashes"), range(2, HORIZON, 2), range(3, HORIZON, 3))
+    assert len(found.page().encode()) < 1_000_000
+    assert grid(10**6).size <= explain_drawing.POINTS * 4 // 3
+    assert height([0.0, 1.0]).tolist() == [0.0, 1.0]
+
+
+# ---------------------------------------------------------------- the picture
+
+
+def test_pictures_have_the_same_bytes(tmp_path):
+    found = explained("Elimination", "crashes")
+    figure = found.figure()
+    assert len(figure.axes) == 5
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert labels == [
+        f"{len(found.parts)} blocks", f"{len(found.episodes) - 1} restarts", f"{len(found.shifts)} shifts",
+    ]  # fmt: skip
+    pair = [found.figure(width="column", log=True) for _ in range(2)]
+    assert pair[0].get_figwidth() == 3.5
+    for format in ("png", "svg", "pdf"):
+        first, second = (save(one, tmp_path / f"{place}.{format}") for place, one in enumerate(pair))
+        assert first.read_bytes() == second.read_bytes()
+
+
+# ---------------------------------------------------------------- the page
+
+BAD = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def embedded(text):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def test_the_page_holds_the_numbers():
+    found = explained("Elimination", "crashes")
+    page = found.page("manyarms explain …")
+    assert page == found.page("manyarms explain …")
+    assert "<pre>manyarms explain …</pre>" in page
+    assert found.rule in page
+    for row in found.rows():
+        cells = [number(row[name]) for name in ("rounds", "regret", "V", "V_R", "L", "L_R", "arms_drawn", "blocks")]
+        start = f'<th scope="row">{row["episode"]}</th><td>{row["start"]:,}–{row["end"]:,}</td>'
+        numbers = "".join(f"<td>{cell}</td>" for cell in cells)
+        ended = re.search(f'{re.escape(start)}<td class="text">(.*?)</td>{re.escape(numbers)}', page)[1]
+        said = {"answered": f"the shift in round {row['shift']}", "false alarm": "false alarm", None: "end of the run"}
+        assert said[row["verdict"]] in ended
+        assert row["why"].partition(": ")[2] in ended or row["ended"] == "horizon"
+        assert ("no mean had fallen" in ended) == (row["ended"] == "restart" and row["L_R"] == 0)
+    data = embedded(page)
+    assert data["restarts"]["rounds"] == found.episodes.restarts.tolist()
+    assert data["shifts"]["rounds"] == found.shifts.rounds.tolist()
+    assert data["shifts"]["verdicts"] == [one.verdict for one in found.shift_verdicts]
+    assert data["curves"]["regret"][-1] == pytest.approx(found.final("regret"), rel=1e-5)
+    for place, episode in zip(data["rounds"], data["episodes"], strict=True):
+        assert found.log.episode[place - 1] == episode + 1
+
+
+def test_it_loads_nothing_and_names_are_only_text():
+    found = explained("Elimination", "crashes")
+    cell = dataclasses.replace(found.cell, policy_name=BAD, world_name=f"{{{{data}}}} {BAD}")
+    bad = dataclasses.replace(found, cell=cell, source=BAD).page(BAD)
+    assert bad.count("<script") == found.page().count("<script") == 2
+    assert "<img" not in bad
+    assert "{{data}}" in bad
+    assert not re.search(r'(src|href)="(?!#|data:)', bad)
+    assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest", bad)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browsers.chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return explained("Elimination", "crashes").write_page(tmp_path_factory.mktemp("page") / "run.html", "a command")
+
+
+def curve(page, name):
+    return page.locator(f"[data-curve={name}]").get_attribute("d")
+
+
+def test_the_charts_are_drawn(browser, file):
+    found = explained("Elimination", "crashes")
+    drawn = drawing(found)
+    with browsers.opened(browser, file) as page:
+        for name in drawn.curves:
+            assert curve(page, name).count("L") == drawn.rounds.size
+        assert page.locator("[data-chart=lines] .life").count() == len(drawn.lines)
+        assert page.locator("[data-chart=lines] .shade").count() > 1
+        assert page.locator("[data-chart=strip] .restart").count() == len(found.episodes) - 1
+        assert page.locator("[data-chart=strip] .shift").count() == len(found.shifts)
+        assert page.locator("[data-chart=strip] .block").count() == len(found.parts)
+        false = sum(one.verdict == "false alarm" for one in found.restart_verdicts)
+        assert page.locator("[data-chart=strip] .restart.open").count() == false > 0
+        assert page.locator("#episodes table").first.locator("tbody tr").count() == len(found.episodes)
+        assert page.locator("[data-chart=regret] .ground").count() == len(found.episodes) // 2
+
+
+def test_the_axis_can_be_logarithmic_and_marks_hidden(browser, file):
+    with browsers.opened(browser, file) as page:
+        before = curve(page, "regret")
+        shades = page.locator(".shade").first.get_attribute("d")
+        page.get_by_role("radio", name="log").check()
+        assert curve(page, "regret") != before
+        assert page.locator(".shade").first.get_attribute("d") != shades
+        assert "0" not in page.locator("[data-chart=strip] svg > text").all_text_contents()
+        page.get_by_role("radio", name="linear").check()
+        assert curve(page, "regret") == before
+        for name, kind in (("Restarts", "restart"), ("Significant shifts", "shift"), ("Blocks", "block")):
+            button = page.get_by_role("button", name=name)
+            button.click()
+            assert button.get_attribute("aria-pressed") == "false"
+            assert page.locator(f"[data-chart=strip] .{kind}").count() == 0
+            assert page.locator(f".rule-{kind}").count() == 0
+            button.press("Enter")
+            assert page.locator(f"[data-chart=strip] .{kind}").count() > 0
+
+
+def test_values_are_read_by_pointer_and_by_keys(browser, file):
+    found = explained("Elimination", "crashes")
+    with browsers.opened(browser, file) as page:
+        page.locator("[data-chart=lines] svg").hover(position={"x": 600, "y": 200})
+        tip = page.locator(".tip")
+        assert tip.inner_text().startswith("round ")
+        assert page.locator(".cross").count() == 5  # in all charts
+        page.mouse.move(0, 0)
+        assert not tip.is_visible()
+        page.get_by_role("button", name="Blocks").focus()
+        page.keyboard.press("Tab")  # to the first chart
+        page.keyboard.press("End")
+        assert tip.inner_text().startswith(f"round {HORIZON:,}")
+        assert number(found.final("regret")) in tip.inner_text()
+        assert number(found.final("V_R")) in tip.inner_text()
+        page.keyboard.press("ArrowLeft")
+        assert not tip.inner_text().startswith(f"round {HORIZON:,}")
+        page.keyboard.press("Escape")
+        assert not tip.is_visible()
+
+
+def test_it_fits_a_phone_and_paper(browser, file):
+    with browsers.opened(browser, file, viewport={"width": 400, "height": 800}) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") == 400
+        page.set_viewport_size({"width": 1280, "height": 800})
+        browsers.until(page, "document.querySelector('[data-chart=regret] svg').clientWidth > 1000")
+        page.emulate_media(media="print")
+        browsers.until(page, "document.documentElement.classList.contains('printing')")
+        assert not page.locator(".controls").is_visible()
+        assert page.locator("[data-chart=regret] svg").bounding_box()["width"] <= 702
+        assert page.locator("details table").is_visible()
+        page.set_viewport_size({"width": 702, "height": 1000})
+        assert page.locator(".ways table").evaluate("one => one.getBoundingClientRect().right") <= 702
+        assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def luminance(colour):
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_in_the_light_and_in_the_dark(browser, file, scheme):
+    with browsers.opened(browser, file, color_scheme=scheme) as page:
+
+        def colour(selector, name):
+            return luminance(page.locator(selector).first.evaluate(f"one => getComputedStyle(one).{name}"))
+
+        card = colour("section", "backgroundColor")
+        assert (card < 0.05) == (scheme == "dark")
+        for selector, name, least in [
+            ("#summary p", "color", 4.5), (".note", "color", 4.5), ("td", "color", 4.5), ("svg text", "fill", 4.5),
+            (".ways small", "color", 4.5), (".restart", "stroke", 3.0), (".life", "stroke", 3.0),
+            (".total", "stroke", 3.0),
+        ]:  # fmt: skip
+            pair = sorted([card, colour(selector, name)])
+            assert (pair[1] + 0.05) / (pair[0] + 0.05) >= least, selector
+
+
+def test_without_scripts_words_and_tables_remain(browser, file):
+    with browsers.opened(browser, file, java_script_enabled=False) as page:
+        assert page.get_by_text("The charts need JavaScript").is_visible()
+        assert page.locator("#summary p").first.is_visible()
+        assert page.locator("#episodes table").first.is_visible()
+
+
+@pytest.mark.parametrize("policy", [ma.UniformPlay(), ma.Elimination(beta=1.0)])
+def test_a_run_without_shifts_is_drawn(browser, tmp_path, policy):
+    found = lab.explain(policy, ma.World(ma.Empirical((0.1, 0.3))), 60)
+    assert "the reservoir Empirical has no tail exponent; give one as beta." in found.summary()
+    restarts = len(found.episodes) - 1
+    assert (restarts > 3) == isinstance(policy, ma.Elimination)
+    with browsers.opened(browser, found.write_page(tmp_path / "run.html")) as page:
+        assert page.get_by_role("button", name="Significant shifts").count() == 0
+        assert page.locator("[data-chart=strip] .shift").count() == 0
+        assert page.locator("[data-chart=strip] .restart.full").count() == restarts
+        page.get_by_role("radio", name="log").check()
+        assert page.locator("[data-chart=lines] .shade").count() > 1
+        assert page.locator("[data-chart=lines] .life").count() == len(drawing(found).lines)
+
+
+# ---------------------------------------------------------------- result files, studies and the command line
+
+
+@pytest.fixture(scope="module")
+def study():
+    return lab.Study.of("small", POLICIES, WORLDS, horizons=[200, 300], replications=3, seed=3, checkpoints=5)
+
+
+@pytest.fixture(scope="module")
+def cell_file(tmp_path_factory, study):
+    """The result file of a cell, as a run would leave it."""
+    index = chosen_cell(study, "Elimination, crashes, horizon 300")
+    cell = study.cells[index]
+    values = engine.play_range(cell.policy, cell.world, cell.horizon, study.seed, study.rounds_kept(cell), 0, 3)
+    path = tmp_path_factory.mktemp("small") / "cells" / f"{index:04d}-Elimination-crashes-T300.parquet"
+    lab.files.write_result(path, lab.CellResult(study, index, 0, values))
+    return path
+
+
+def test_a_file_is_replayed_from_itself(cell_file, study):
+    found = lab.explain_result(cell_file, replication=2)
+    again = lab.explain_study(study, "elimination, crashes, horizon 300", replication=2)
+    assert found.source == cell_file.name
+    assert found.to_json() == again.to_json() | {"source": cell_file.name}
+    np.testing.assert_array_equal(found.values, lab.read_result(cell_file).values[2])
+    assert f"{cell_file.name}: the run was replayed from it, and is the same to the bit" in found.page()
+
+
+def test_another_run_in_the_file_is_noticed(cell_file, tmp_path):
+    result = lab.read_result(cell_file)
+    values = result.values.copy()
+    values[1, 3, COLUMNS.index("V_R")] += 1e-12
+    path = tmp_path / "other.parquet"
+    lab.files.write_result(path, dataclasses.replace(result, values=values))
+    lab.explain_result(path, replication=0)
+    wanted = r"other.parquet: replayed, replication 1 is another run: after round 240 its V_R is .* run its study again"
+    with pytest.raises(lab.BadFile, match=wanted):
+        lab.explain_result(path, replication=1)
+
+
+@pytest.mark.parametrize(
+    ("cell", "wanted"),
+    [(7, 7), ("7", 7), ("UniformPlay, still, horizon 200", 2), ("uniformplay, STILL, horizon 3", 5),
+     ("blackbox(ucb), crashes, horizon 200", 7), ("UniformPlay", None), ("nothing", None)],
+)  # fmt: skip
+def test_cells_are_chosen_by_number_or_words(study, cell, wanted):
+    if wanted is None:
+        with pytest.raises(ValueError, match="choose one"):
+            chosen_cell(study, cell)
+    else:
+        assert chosen_cell(study, cell) == wanted
+
+
+def test_one_cell_need_not_be_chosen(study):
+    one = study.replace(cells=study.cells[:1])
+    assert lab.explain_study(one).cell == study.cells[0]
+
+
+TOML = """
+name = "tiny"
+replications = 2
+horizons = [60]
+seed = 4
+[worlds.crashes]
+reservoir = {type = "PowerLaw", beta = 1.0}
+drift = {type = "Crash", probability = 0.1, to = 0.0}
+[policies.E]
+type = "Elimination"
+beta = 1.0
+[policies.U]
+type = "UniformPlay"
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.toml").write_text(TOML)
+    return tmp_path
+
+
+def test_the_command_says_and_writes_what_it_is_asked_for(tiny, capsys):
+    assert main(["explain", "tiny.toml", "--cell", "E", "--replication", "1", "--seed", "9"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("E restarted ")
+    assert "Significant shifts: beta 1, kappa 1, literal scales" in out
+    assert [path.name for path in tiny.iterdir()] == ["tiny.toml"]
+    command = ["explain", "tiny.toml", "--cell", "E", "--preset", "log", "--threshold-scale", "0.5"]
+    assert main([*command, "--out", "new/run.html", "--figure", "new/run.svg", "--log"]) == 0
+    assert capsys.readouterr().out.endswith("The page is new/run.html\nThe picture is new/run.svg\n")
+    page = (tiny / "new" / "run.html").read_text(encoding="utf-8")
+    line = "manyarms explain tiny.toml --cell E --replication 0 --preset log --threshold-scale 0.5"
+    assert f"<pre>{line}</pre>" in page
+    assert main([*line.split()[1:], "--out", "again.html"]) == 0
+    assert (tiny / "again.html").read_text(encoding="utf-8") == page
+    assert (tiny / "new" / "run.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_the_command_gives_all_numbers_as_json(tiny, capsys, cell_file):
+    assert main(["explain", "tiny.toml", "--cell", "0", "--json", "--out", "run.html"]) == 0
+    said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert said == lab.explain_study(lab.find_study("tiny.toml"), 0).to_json()
+    assert (tiny / "run.html").exists()
+    assert main(["explain", str(cell_file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["source"] == cell_file.name
+
+
+def without_a_column(source, path):
+    table = pq.read_table(source)
+    pq.write_table(table.drop_columns(["V_R"]), path)
+
+
+def without_metadata(source, path):
+    pq.write_table(pq.read_table(source).replace_schema_metadata({}), path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tiny.toml"], ["tiny has 2 cells", "choose one", "0  E, crashes, horizon 60", "1  U, crashes"]),
+        (["tiny.toml", "--cell", "crashes"], ["'crashes' may mean 2 cells", "choose one", "1  U, crashes"]),
+        (["tiny.toml", "--cell", "2"], ["tiny has no cell 2", "0  E, crashes"]),
+        (["tiny.toml", "--cell", "Oracle"], ["tiny has no cell 'Oracle'", "0  E, crashes"]),
+        (["tiny.toml", "--cell", "E", "--replication", "2"], ["no replication 2", "from 0 to 1"]),
+        (["tiny.toml", "--cell", "E", "--replication", "-1"], ["replication", "at least 0", "-1"]),
+        (["tiny.toml", "--cell", "E", "--beta", "0"], ["beta", "0"]),
+        (["tiny.toml", "--cell", "E", "--figure", "run.gif"], ["'run.gif'", ".png, .svg, .pdf"]),
+        (["nothing"], ["nothing", "explained"]),
+        (["nothing.toml"], ["nothing.toml", "explained"]),
+        (["nothing.parquet"], ["there is no result file 'nothing.parquet'", "manyarms run"]),
+        (["{folder}"], ["is a folder", "cells/0009-Elimination-crashes-T300.parquet"]),
+        (["text.parquet"], ["text.parquet is not a result file", "no Parquet"]),
+        (["tiny.txt"], ["tiny.txt is not a result file", "end in .toml"]),
+        (["column.parquet"], ["column.parquet", "no column 'V_R'", "run its study again"]),
+        (["bare.parquet"], ["bare.parquet is no result of manyarms"]),
+        (["{file}", "--replication", "3"], ["no replication 3", "from 0 to 2"]),
+        (["{file}", "--cell", "0"], ["--cell is for studies", "leave it out"]),
+        (["{file}", "--seed", "0"], ["--seed is for studies", "leave it out"]),
+    ],
+)
+def test_what_is_wrong_is_named_with_the_remedy(tiny, cell_file, capsys, arguments, words):
+    (tiny / "text.parquet").write_text("no table")
+    (tiny / "tiny.txt").write_text(TOML)
+    without_a_column(cell_file, tiny / "column.parquet")
+    without_metadata(cell_file, tiny / "bare.parquet")
+    places = {"file": str(cell_file), "folder": str(cell_file.parent.parent)}
+    assert main(["explain", *(word.format(**places) for word in arguments)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("manyarms explain: ")
+    for word in words:
+        assert word in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "words"),
+    [
+        ((ma.Elimination, WORLDS["still"], 10), {}, TypeError, "not a policy"),
+        ((ma.UniformPlay(), ma.PowerLaw(beta=1.0), 10), {}, TypeError, "world must be a World"),
+        ((ma.UniformPlay(), WORLDS["still"], 0), {}, ValueError, "horizon must be .* at least 1, not 0"),
+        ((ma.UniformPlay(), WORLDS["still"], 2**31), {}, ValueError, "horizon must be at most"),
+        ((ma.UniformPlay(), WORLDS["still"], 10), {"seed": -1}, ValueError, "seed must be .* not -1"),
+        ((ma.UniformPlay(), WORLDS["still"], 10), {"replication": 0.5}, ValueError, "replication .* not 0.5"),
+        ((ma.UniformPlay(), WORLDS["still"], 10), {"scale": 2}, TypeError, "no option 'scale'; .* threshold_scale"),
+        ((ma.UniformPlay(), WORLDS["still"], 10), {"preset": "lax"}, ValueError, "preset .* 'literal', 'log'.* 'lax'"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, options, error, words):
+    with pytest.raises(error, match=words):
+        lab.explain(*arguments, **options)
+
+
+def test_what_memory_cannot_hold_is_refused(monkeypatch):
+    monkeypatch.setattr(importlib.import_module("manyarms.lab.explain"), "memory", lambda: 1e9)
+    with pytest.raises(MemoryError, match=r"10,000,000 rounds take 5 GB, and this machine has 1 GB; .* shorter run"):
+        lab.explain(ma.UniformPlay(), WORLDS["still"], 10_000_000)
+
+
+def test_the_study_of_the_documentation_is_there():
+    study = lab.named_study("explained")
+    assert {cell.world_name for cell in study.cells} == {"stationary", "rotting by 1/t", "crashes", "rising"}
+    assert {cell.policy_name for cell in study.cells} == {"Elimination", "Blackbox(UCB)"}
+    assert {cell.horizon for cell in study.cells} == {20_000}
+    figure = lab.named_study("figure-1-described")
+    assert study.cells[2].world in [cell.world for cell in figure.cells]
+
+
+@pytest.mark.compiled
+def test_the_compiled_loop_tells_the_same(monkeypatch):
+    found = explained("Elimination", "crashes")
+    monkeypatch.setattr(engine, "play_replications", play_replications)
+    names = {"policy_name": "Elimination", "world_name": "crashes"}
+    again = lab.explain(POLICIES["Elimination"], WORLDS["crashes"], HORIZON, seed=3, **names)
+    assert again.to_json() == found.to_json()
