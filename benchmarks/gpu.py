@@ -2,6 +2,7 @@
 
     python benchmarks/gpu.py --json gpu.json      # on a machine with an NVIDIA GPU, some minutes
     python benchmarks/gpu.py --draw gpu.json gpu.png
+    python benchmarks/gpu.py --all                # every policy, and every kind of world: the same numbers?
     ncu -k regex:play -c 1 python benchmarks/gpu.py --only Elimination --horizon 60000
 
 Every timing is one call of ``simulate``: results copied back and 64 checkpoints included, compilation not.
@@ -20,6 +21,7 @@ import numpy as np
 
 import manyarms as ma
 from manyarms.bench import processor_name
+from manyarms.checks import BUSY_WORLD, examples
 from manyarms.gpu import the_kernel, why_no_gpu
 from manyarms.results import COLOURS, Table
 
@@ -81,26 +83,38 @@ def machine():
 
 def equality(horizon, replications, seeds):
     """Every number of every checkpoint, GPU against processor; one row for each policy and world."""
-    rows = []
-    for world_name, world in worlds().items():
-        for name, policy in policies().items():
-            different = 0
-            for seed in seeds:
-                one, other = (
-                    ma.simulate({"it": policy}, world, horizon, replications, seed, device=device)["it"]
-                    for device in ("gpu", "cpu")
-                )
-                different += int((one.view(np.int64) != other.view(np.int64)).sum())
-            rows.append(
-                {
-                    "policy": name,
-                    "world": world_name,
-                    "numbers compared": one.size * len(seeds),
-                    "different": different,
-                }
-            )
-            print("…", rows[-1], file=sys.stderr, flush=True)
-    return rows
+    return [
+        compared(policy_name, policy, world_name, world, horizon, replications, seeds)
+        for world_name, world in worlds().items()
+        for policy_name, policy in policies().items()
+    ]
+
+
+def all_equal():
+    """The same for every policy of the package in one world, and for every kind of world."""
+    specs = examples()
+    pairs = [(spec, BUSY_WORLD) for spec in specs if isinstance(spec, ma.Policy)]
+    pairs += [(ma.Elimination(beta=1.0), spec) for spec in specs if isinstance(spec, ma.World)]
+    return [compared(policy.label(), policy, world.label(), world, 3000, 96, [5]) for policy, world in pairs]
+
+
+def compared(policy_name, policy, world_name, world, horizon, replications, seeds):
+    """One policy in one world on both devices: how many numbers differ."""
+    different = 0
+    for seed in seeds:
+        one, other = (
+            ma.simulate({"it": policy}, world, horizon, replications, seed, device=device)["it"]
+            for device in ("gpu", "cpu")
+        )
+        different += int((one.view(np.int64) != other.view(np.int64)).sum())
+    row = {
+        "policy": policy_name,
+        "world": world_name,
+        "numbers compared": one.size * len(seeds),
+        "different": different,
+    }
+    print("…", row, file=sys.stderr, flush=True)
+    return row
 
 
 def speed(horizon, replications):
@@ -203,6 +217,7 @@ def main():
     parser.add_argument("--draw", type=Path, nargs=2, metavar=("JSON", "PNG"), help="draw figures measured before")
     parser.add_argument("--horizon", type=int, default=1_000_000)
     parser.add_argument("--replications", type=int, default=1 << 16)
+    parser.add_argument("--all", action="store_true", help="compare every policy and every kind of world, time nothing")
     parser.add_argument("--only", metavar="POLICY", help="play this one once in the figure's world, for a profiler")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     options = parser.parse_args()
@@ -212,6 +227,10 @@ def main():
     reason = why_no_gpu()
     if reason is not None:
         sys.exit(f"benchmarks/gpu.py: {reason}")
+    if options.all:
+        rows = all_equal()
+        print(Table(rows))
+        sys.exit("benchmarks/gpu.py: GPU and processor differ" if any(row["different"] for row in rows) else 0)
     if options.only:
         seconds(policies()[options.only], worlds()[FIGURE_WORLD], options.horizon, options.replications)
         return

@@ -59,6 +59,13 @@ def test_a_law_between_the_bounds_agrees_and_its_power_is_found(power):
         assert series.slope(power).slope == pytest.approx(series.exponent, abs=1e-9)
 
 
+def test_one_replication_has_no_intervals_and_still_an_answer():
+    results = [dataclasses.replace(result, values=result.values[:1]) for result in rates_results(1.0)]
+    assert {row["agrees"] for row in rates.fits(results)} == {"yes"}
+    assert "nan" not in " ".join(rates.findings(results)[0].paragraphs)
+    assert "nan" not in str(rates.fits(results))
+
+
 @pytest.mark.parametrize("bend", [-0.3, 0.3])
 def test_another_exponent_does_not_agree(bend):
     assert {row["agrees"] for row in rates.fits(rates_results(1.0, bend))} == {"no"}
@@ -99,7 +106,7 @@ def test_the_real_exponents_agree_with_the_theorems(tmp_path):
     page = lab.write_report(results, tmp_path / "report.html", sections=lab.findings(results)).read_text()
     assert "two logs out" in page
     figure = lab.rates_figure(results)
-    assert [axes.get_xlabel() for axes in figure.axes] == ["T", "V", "L", "shifts"]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["T", "V", "L", "seasons"]
     assert all(len(axes.lines) == 6 for axes in figure.axes)
 
 

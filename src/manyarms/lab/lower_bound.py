@@ -1,7 +1,7 @@
-"""Lower bound: how far is each policy from what nobody can beat, in the worlds where nobody can beat it?
+"""Lower bound: how far is each policy from what nobody can beat, in worlds where it is hard to come near?
 
-Three hard worlds, in which the lower bounds are proved (Wang, Audibert & Munos 2008; Kim, Vojnovic & Yun 2024): nothing
-changes; every play wears its arm by V / T; all known arms break down together, season by season. In
+Three hard worlds, of the kind that lower bounds are proved with (Wang, Audibert & Munos 2008; Kim, Vojnovic & Yun
+2024): nothing changes; every play wears its arm by V / T; all known arms break down together, season by season. In
 the first and the last the bound is known with its constant, for coins and P(gap <= x) = x^beta, as T grows:
 
     (beta + 1)^(1/(beta+1)) n^(beta/(beta+1))        for n rounds without a change,
@@ -88,7 +88,7 @@ def lower_bound(replications: int = 20, seed: int = 1) -> Study:
         for horizon in HORIZONS
         for policy_name, policy in policies(beta).items()
     ]
-    about = "How far is each policy from the lower bounds, in the worlds where they are proved?"
+    about = "How far is each policy from the lower bounds, in worlds where nobody can beat them?"
     return Study("lower-bound", tuple(cells), replications, seed, about=about)
 
 

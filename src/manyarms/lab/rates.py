@@ -1,4 +1,4 @@
-"""Rates: does regret grow in T, V, L and the number of shifts as the theorems say?
+"""Rates: does regret grow in T, V, L and seasons as the theorems say?
 
 Suk & Kim bound the regret of `Elimination` by T^(beta/(beta+1)) times (S + 1)^(1/(beta+1)), S the number of
 significant shifts, which are at most L_R; and by V_R^(1/(beta+2)) T^((beta+1)/(beta+2)) + T^(beta/(beta+1)); all up to
@@ -8,11 +8,11 @@ thing at a time, the others fixed:
 - *T*, where nothing changes;
 - *V*, where every play wears its arm by V / T;
 - *L*, where every play breaks its arm with probability L / T;
-- *shifts*, where all known arms break down together at equal distances.
+- *seasons*, after each of which all known arms break down together: significant shifts, plus 1.
 
 Between the two bounds lies a power p of the logarithm, from 0 to 2. It is that of the time there is to learn
 anything in, from one change to the next: the more change, the shorter. So regret in T grows somewhat faster, and regret
-in V, L and shifts somewhat more slowly, than the exponent alone, and the exponent is fitted with 0, 1 and 2 logarithms
+in V, L and seasons somewhat more slowly, than the exponent alone, and the exponent is fitted with 0, 1 and 2 logarithms
 taken out.
 """
 
@@ -80,7 +80,7 @@ DIRECTIONS = (
         stretch=lambda beta, size: LONGEST / size,
     ),
     Direction(
-        name="shifts",
+        name="seasons",
         sizes=(1, 4, 16, 64),
         exponent=lambda beta: 1.0 / (beta + 1.0),
         drift=lambda size: Turnover(length=LONGEST // int(size)),
@@ -108,7 +108,7 @@ def rates(replications: int = 60, seed: int = 1) -> Study:
             for size in direction.sizes
         ]
         cells += [Cell(name, world, "Elimination", policy, T) for name, world, T in worlds]
-    about = "Does the regret of Elimination grow in T, V, L and shifts as the theorems say?"
+    about = "Does the regret of Elimination grow in T, V, L and seasons as the theorems say?"
     return Study("rates", tuple(cells), replications, seed, about=about)
 
 
@@ -140,8 +140,11 @@ class Series:
     def agrees(self) -> bool:
         """Whether the theorem's exponent lies between the fits without and with two logarithms, or in an interval."""
         ends = [self.slope(power) for power in (0, 2)]
-        low = min(end.slope - end.half_width for end in ends)
-        high = max(end.slope + end.half_width for end in ends)
+        widths = [
+            0.0 if math.isnan(end.half_width) else end.half_width for end in ends
+        ]  # of one replication there is none
+        low = min(end.slope - width for end, width in zip(ends, widths, strict=True))
+        high = max(end.slope + width for end, width in zip(ends, widths, strict=True))
         return low <= self.exponent <= high
 
 
@@ -217,18 +220,18 @@ def findings(results: Sequence[CellResult]) -> list[Section]:
                 "over replications, beside that of the theorems (Suk & Kim; lower bounds: Kim, Vojnovic & Yun "
                 "2024). V and L are those that the runs really had.",
                 "The theorems leave room for up to two logarithms, those of the rounds from one change to the next: "
-                "T, (T/V)^((beta+1)/(beta+2)), T/L, T/shifts. An exponent agrees if it lies between the fits with "
+                "T, (T/V)^((beta+1)/(beta+2)), T/L, T/seasons. An exponent agrees if it lies between the fits with "
                 "none and with two taken out, to within their intervals. As it is, regret grows faster in T and "
                 "more slowly in the others, which is what a logarithm does: with more change it is one of a shorter "
                 "time.",
-                f"One power p of the logarithm fits all of it best: p = {power:.2f} ± {half_width:.2f}. By so much "
-                "Elimination is worse than the best that is possible, in every direction. (The interval is of "
-                "chance alone. That some single fits with one logarithm out still miss the exponent by a hundredth "
-                "or two is no chance: means end at 0 and 1, blocks double, and at beta 2 a tenth to a quarter of "
-                "all that can be lost is lost.)",
+                "One power p of the logarithm fits all of it best: p = "
+                f"{with_half_width(power, half_width, digits=2)}. By so much Elimination is worse than the best that "
+                "is possible, in every direction. (The interval is of chance alone. That some single fits with one "
+                "logarithm out still miss the exponent by a hundredth or two is no chance: means end at 0 and 1, "
+                "blocks double, and at beta 2 a tenth to a quarter of all that can be lost is lost.)",
                 "L begins at 16. A breakdown hits one arm of several that are equally good, and only the loss of "
-                "all of them is a significant shift; up to a dozen or so are hardly felt. Shifts that take all "
-                "known arms at once are felt from the first.",
+                "all of them is a significant shift; up to a dozen or so are hardly felt. A new season takes all "
+                "known arms at once, and is felt each time.",
             ),
             (Table(fits(results)),),
         )
