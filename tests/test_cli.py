@@ -1,6 +1,5 @@
 """The command line: what it prints, what it writes, how it fails."""
 
-import importlib.util
 import json
 import os
 import signal
@@ -14,6 +13,7 @@ import pytest
 from manyarms import bench, lab
 from manyarms.cli import main, specs_called
 from manyarms.specs import SPEC_TYPES
+from tests.skeletons import skeleton
 
 ROOT = Path(__file__).parent.parent
 QUICK = ["reproduce", "--betas", "1", "--horizons", "300", "--replications", "3"]
@@ -289,11 +289,7 @@ def test_check_tells_what_was_kept(capsys):
 def test_the_skeletons_keep_their_promises(file, name):
     from manyarms.checks import checks
 
-    described = importlib.util.spec_from_file_location(f"skeleton_{name}", ROOT / "docs" / "skeletons" / file)
-    module = importlib.util.module_from_spec(described)
-    sys.modules[described.name] = module
-    described.loader.exec_module(module)
-    made = getattr(module, name)(*([] if name == "KFailures" else [0.01, 50.0]))
+    made = getattr(skeleton(file), name)(*([] if name == "KFailures" else [0.01, 50.0]))
     for _, check in checks(made):
         check()
 

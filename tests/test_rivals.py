@@ -1,10 +1,7 @@
 """The rivals: the same choices as their slow twins, and the numbers that are known of them."""
 
 import functools
-import importlib.util
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +18,7 @@ from tests.reference import ucbt_asw as slow_ucbt
 from tests.reference.loop import play
 from tests.reference.twins import known
 from tests.reference.world import NaiveWorld
+from tests.skeletons import skeleton
 from tests.test_aucbt_asw import expected_block_regret
 from tests.test_theory import within_standard_errors
 from tests.test_twins import (
@@ -41,7 +39,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
 some = settings(deadline=None, derandomize=True, max_examples=50)
 # Stands still. Of the type that the twins are compared in, so that less is compiled.
 COINS = ma.World(ma.PowerLaw(beta=1.0), ma.Crash(probability=0.0), ma.Bernoulli())
-SKELETON = Path(__file__).parent.parent / "docs" / "skeletons" / "policy.py"
 
 # ---------------------------------------------------------------- the comparison
 
@@ -116,10 +113,7 @@ def test_k_failure_plays_as_its_twin(spec, world, horizon, seed):
 
 
 def test_k_failure_is_the_skeleton():
-    described = importlib.util.spec_from_file_location("skeleton_of_rivals", SKELETON)
-    module = importlib.util.module_from_spec(described)
-    sys.modules[described.name] = module
-    described.loader.exec_module(module)
+    module = skeleton("policy.py")
     dice = np.random.default_rng(2)
     for failures in (1, 3):
         one, other = (
