@@ -16,7 +16,7 @@ from manyarms import engine, lab
 from manyarms.checks import examples
 from manyarms.cli import main
 from manyarms.lab import explain_drawing
-from manyarms.lab.explain import chosen_cell
+from manyarms.lab.explain import chosen_cell, printed
 from manyarms.lab.explain_drawing import drawing, grid, height, outline, pieces, thinned
 from manyarms.lab.explain_page import MOST_ROWS, page_data
 from manyarms.lab.figures import save
@@ -32,6 +32,8 @@ from manyarms.replication import play_replications
 from manyarms.trace import COLUMNS
 
 from . import browser as browsers
+
+explain_module = importlib.import_module("manyarms.lab.explain")  # lab.explain is the function
 
 HORIZON = 1_500
 WORLDS = {
@@ -115,16 +117,25 @@ def test_its_numbers_are_those_of_the_measures(policy, world):
     json.dumps(said, allow_nan=False)
 
 
-def test_shifts_without_an_answer_are_missed_or_need_none():
+@pytest.mark.parametrize("top", [1.0, 0.8])
+def test_shifts_without_an_answer_are_missed_or_need_none(top):
+    runs = [explained(policy, world) for policy, world in NAMED]
+    runs.append(with_rounds(explained("Elimination", "still"), [400, 402, 1_000], [399, 405, 1_000, 1_499, 1_500]))
     verdicts = set()
-    for policy, world in NAMED:
-        found = explained(policy, world)
-        gaps = 1.0 - found.log.mean
+    for found in runs:
+        found = dataclasses.replace(
+            found, shifts=dataclasses.replace(found.shifts, rule=dataclasses.replace(found.shifts.rule, top=top))
+        )
+        gaps = top - found.log.mean
         falls = np.append(found.log.mean[:-1] > found.log.next_mean[:-1], False)
-        ends = [*(one.round for one in found.shift_verdicts), HORIZON + 1]
+        shifts, restarts = found.shifts.rounds, found.episodes.restarts
         opened = 1
-        for one, end in zip(found.shift_verdicts, ends[1:], strict=True):
-            cost, rounds = math.fsum(gaps[one.round - 1 : end - 1]), end - one.round
+        for one in found.shift_verdicts:
+            before = max(restarts[restarts < one.round], default=0)
+            since = min(shifts[shifts > before])
+            until = min(restarts[restarts >= one.round], default=HORIZON)
+            assert (one.since, one.until) == (since, until)
+            cost, rounds = math.fsum(gaps[since - 1 : until]), until - since + 1
             assert one.regret == pytest.approx(cost, rel=1e-9)
             assert one.allowance == pytest.approx(math.sqrt(rounds))
             assert one.falls == falls[opened - 1 : one.round - 1].sum()
@@ -133,6 +144,16 @@ def test_shifts_without_an_answer_are_missed_or_need_none():
             verdicts.add(one.verdict)
             opened = one.round
     assert verdicts == {"no need", "missed", "answered"}
+
+
+def test_a_policy_on_dead_arms_needs_a_restart():
+    dead = ma.World(ma.PowerLaw(beta=1.0), ma.Crash(probability=1.0, to=0.0))
+    found = lab.explain(ma.SSUCB(beta=1.0), dead, HORIZON, seed=1)
+    assert found.final("regret") > 0.9 * HORIZON
+    assert len(found.shifts) > 0.9 * HORIZON
+    assert {one.verdict for one in found.shift_verdicts} == {"missed"}
+    assert f"there were {len(found.shifts):,} significant shifts, all missed. " in found.summary()
+    assert "poor sample" not in found.summary()
 
 
 @pytest.mark.parametrize("policy", ["Elimination", "Blackbox(UCB)"])
@@ -238,15 +259,23 @@ def with_rounds(found, restarts, shifts):
         ([400], [], "restarted once in 1,500 rounds; its regret came to {regret}. The restart was a false alarm: no "
          "significant shift had come before it. By"),
         ([400], [100], "The restart answered a significant shift, after 300 rounds. By the literal rule there was 1 "
-         "significant shift: 1 answered by a restart. For 1 of them, no mean had fallen since the "),
+         "significant shift, answered by a restart. No mean had fallen before it: the rule saw a poor sample of arms "
+         "there, not a fall. No mean"),
+        ([400], [400], "The restart answered a significant shift, in the same round. By"),
+        ([], [100], "By the literal rule there was 1 significant shift, missed. No mean had fallen before it: the"),
         ([400, 410], [], "restarted twice in 1,500 rounds; its regret came to {regret}. All restarts were false alarms:"
          " no significant shift had come before them."),
         ([400, 410], [399], "1 of the restarts answered a significant shift, after 1 round; 1 was a false alarm. By"),
         ([400, 410], [399, 405], "All of the restarts answered a significant shift, after 1 and 5 rounds. By"),
         ([400, 410, 420, 430], [400, 405, 417, 423], "All of the restarts answered a significant shift, after 0 to 7 "
-         "rounds (half of them within 3). By the literal rule there were 4 significant shifts: 4 answered by a "),
-        ([400], [399, 500, 501], "there were 3 significant shifts: 1 answered by a restart, 1 in no need of one and 1 "
-         "missed."),
+         "rounds (half of them within 3). By the literal rule there were 4 significant shifts, all answered by a "
+         "restart. No mean had fallen before any of them: the rule"),
+        ([400, 410], [400, 410], "All of the restarts answered a significant shift, in the same round. By"),
+        ([400, 410], [399, 409], "All of the restarts answered a significant shift, after 1 round each. By"),
+        ([400, 410, 420, 430], [400, 410, 420, 423], "shift, after 0 to 7 rounds (half of them in the same round). By"),
+        ([400, 410], [399, 401, 402, 500, 501], "there were 5 significant shifts: 2 answered by a restart, 1 in no "
+         "need of a restart and 2 missed."),
+        ([], [1_499, 1_500], "there were 2 significant shifts, both in no need of a restart."),
     ],
 )  # fmt: skip
 def test_what_happened_is_said_in_words(restarts, shifts, words):
@@ -265,6 +294,66 @@ def test_the_words_tell_of_changes():
     walk = lab.explain(ma.Elimination(beta=1.0), ma.World(ma.PowerLaw(beta=1.0), ma.RandomWalk(size=0.05)), 300)
     totals = walk.to_json()["totals"]
     assert f"{totals['L_R']} of these changes were falls, by {number(totals['V_R'])}." in walk.summary()
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ([0, 0, 1, 0, 0], "No mean had fallen before the first 2 of them: the rule saw a poor sample of arms there, "
+         "not a fall. For 2 others, no mean had fallen since the shift before. The"),
+        ([0, 1, 0], "No mean had fallen before the first of them: the rule saw a poor sample of arms there, not a "
+         "fall. For 1 other, no mean had fallen since the shift before. The"),
+        ([1, 0, 1], "missed. For 1 of them, no mean had fallen since the shift before. The"),
+        ([1, 1], "missed. The mean"),
+    ],
+)  # fmt: skip
+def test_a_poor_sample_is_blamed_only_before_the_first_fall(before, words):
+    found = explained("UniformPlay", "crashes")
+    rounds = np.arange(10, 10 * len(before) + 10, 10)
+    falls = np.zeros(HORIZON, dtype=np.int64)
+    for shift, fell in zip(rounds.tolist(), before, strict=True):
+        falls[shift - 2 :] += fell
+    found = dataclasses.replace(
+        with_rounds(found, [], rounds), variation=found.variation._replace(rotting_changes=falls)
+    )
+    assert words in found.summary()
+
+
+def test_one_round_is_not_many():
+    assert "never restarted in 1 round; " in lab.explain(ma.UniformPlay(), WORLDS["still"], 1).summary()
+
+
+def test_no_kappa_holds_above_the_reservoirs_top():
+    low = ma.World(ma.PowerLaw(beta=1.0, top=0.5))
+    words = (
+        "The rule counts gaps from top=1, but no arm begins above 0.5: no kappa holds there, .* give the rule top=0.5."
+    )
+    assert re.search(words, lab.explain(ma.UniformPlay(), low, 100).summary())
+    assert "kappa holds" not in lab.explain(ma.UniformPlay(), low, 100, top=0.5).summary()
+    below = ma.World(ma.PowerLaw(beta=1.0), top=0.5)  # a kappa from 1 holds from 0.5 too
+    assert "kappa holds" not in lab.explain(ma.UniformPlay(), below, 100).summary()
+
+
+def test_options_without_effect_are_named():
+    world = ma.World(ma.Empirical((0.1, 0.3)))
+    found = lab.explain(ma.UniformPlay(), world, 60, preset="log", kappa=2.0, order=None)
+    assert "give one as beta. Without it, preset='log' and kappa=2.0 had no effect." in found.summary()
+    assert "no effect" not in lab.explain(ma.UniformPlay(), world, 60).summary()
+
+
+@pytest.mark.parametrize("policy", ["Elimination", "Blackbox(UCB)"])
+def test_the_policys_own_numbers_are_printed(policy):
+    found = explained(policy, "crashes")
+    _, _, whys = printed(found).partition("\n\nWhy it restarted, by episode:\n")
+    whys = whys.partition("\n\n")[0]
+    assert max(map(len, whys.splitlines())) <= 100
+    said = re.sub(r"\s+", " ", whys)
+    rows = explain_module.costliest(found.rows(), explain_module.MOST_PRINTED)
+    assert [row["ended"] for row in rows].count("restart") == whys.count("reached the threshold") > 0
+    for row in rows:
+        if row["ended"] == "restart":
+            assert f" {row['episode']} {row['why'].partition(': ')[2]}" in f" {said}"
+    assert "Why it restarted" not in printed(explained("UniformPlay", "crashes"))
 
 
 def test_the_rule_of_the_shifts_can_be_chosen():
@@ -413,7 +502,8 @@ def test_the_page_holds_the_numbers():
 def test_it_loads_nothing_and_names_are_only_text():
     found = explained("Elimination", "crashes")
     cell = dataclasses.replace(found.cell, policy_name=BAD, world_name=f"{{{{data}}}} {BAD}")
-    bad = dataclasses.replace(found, cell=cell, source=BAD).page(BAD)
+    bad = dataclasses.replace(found, cell=cell, source=BAD, is_checked=True).page(BAD)
+    assert "<img" not in dataclasses.replace(found, source=BAD).page()
     assert bad.count("<script") == found.page().count("<script") == 2
     assert "<img" not in bad
     assert "{{data}}" in bad
@@ -577,7 +667,9 @@ def cell_file(tmp_path_factory, study):
 def test_a_file_is_replayed_from_itself(cell_file, study):
     found = lab.explain_result(cell_file, replication=2)
     again = lab.explain_study(study, "elimination, crashes, horizon 300", replication=2)
-    assert found.source == cell_file.name
+    assert (found.source, again.source) == (cell_file.name, "small")
+    assert "<dt>Study</dt><dd>small</dd>" in again.page()
+    assert "Result file" not in again.page()
     assert found.to_json() == again.to_json() | {"source": cell_file.name}
     np.testing.assert_array_equal(found.values, lab.read_result(cell_file).values[2])
     assert f"{cell_file.name}: the run was replayed from it, and is the same to the bit" in found.page()
@@ -660,6 +752,9 @@ def test_the_command_gives_all_numbers_as_json(tiny, capsys, cell_file):
     assert (tiny / "run.html").exists()
     assert main(["explain", str(cell_file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["source"] == cell_file.name
+    assert said["source"] == "tiny"
+    assert main(["explain", "tiny.toml", "--cell", "0", "--json", "--top", "0.9"]) == 0
+    assert json.loads(capsys.readouterr().out)["shifts"]["constants"]["top"] == 0.9
 
 
 def without_a_column(source, path):
@@ -682,6 +777,22 @@ def without_metadata(source, path):
         (["tiny.toml", "--cell", "E", "--replication", "-1"], ["replication", "at least 0", "-1"]),
         (["tiny.toml", "--cell", "E", "--beta", "0"], ["beta", "0"]),
         (["tiny.toml", "--cell", "E", "--figure", "run.gif"], ["'run.gif'", ".png, .svg, .pdf"]),
+        (["tiny.toml", "--cell", "E", "--figure", "tiny.toml"], ["--figure 'tiny.toml' is the run's own", "run.png"]),
+        (["tiny.toml", "--cell", "E", "--out", "./tiny.toml"], ["--out './tiny.toml' is the run's own", "run.html"]),
+        (["{file}", "--out", "{file}"], ["is the run's own file; give another one"]),
+        (["{file}", "--out", "link.html"], ["--out 'link.html' is the run's own file"]),
+        (
+            ["tiny.toml", "--cell", "E", "--out", "x.png", "--figure", "./x.png"],
+            ["'x.png' and", "'./x.png' are the same"],
+        ),
+        (["tiny.toml", "--cell", "E", "--out", "x.png"], ["--out 'x.png' must end in .html or .htm", "--figure"]),
+        (["tiny.toml", "--cell", "E", "--out", "run"], ["--out 'run' must end in .html or .htm"]),
+        (["tiny.toml", "--cell", "E", "--out", ""], ["--out '' names no file", "run.html"]),
+        (["tiny.toml", "--cell", "E", "--figure", ""], ["--figure '' names no file", "run.png"]),
+        (["tiny.toml", "--cell", "E", "--out", "."], ["--out '.' is a folder", "run.html"]),
+        (["tiny.toml", "--cell", "E", "--out", "folder.html"], ["--out 'folder.html' is a folder", "folder.html/run"]),
+        (["tiny.toml", "--cell", "E", "--out", "tiny.txt/run.html"], ["--out 'tiny.txt/run.html' cannot", "another"]),
+        (["tiny.toml", "--cell", "E", "--figure", "/proc/a/run.png"], ["'/proc/a/run.png' cannot be written: /"]),
         (["nothing"], ["nothing", "explained"]),
         (["nothing.toml"], ["nothing.toml", "explained"]),
         (["nothing.parquet"], ["there is no result file 'nothing.parquet'", "manyarms run"]),
@@ -695,7 +806,10 @@ def without_metadata(source, path):
         (["{file}", "--seed", "0"], ["--seed is for studies", "leave it out"]),
     ],
 )
-def test_what_is_wrong_is_named_with_the_remedy(tiny, cell_file, capsys, arguments, words):
+def test_what_is_wrong_is_named_with_the_remedy(tiny, cell_file, capsys, monkeypatch, arguments, words):
+    monkeypatch.setattr(explain_module, "played", pytest.fail)  # before anything is played
+    (tiny / "folder.html").mkdir()
+    (tiny / "link.html").symlink_to(cell_file)
     (tiny / "text.parquet").write_text("no table")
     (tiny / "tiny.txt").write_text(TOML)
     without_a_column(cell_file, tiny / "column.parquet")
@@ -707,6 +821,8 @@ def test_what_is_wrong_is_named_with_the_remedy(tiny, cell_file, capsys, argumen
     assert captured.err.startswith("manyarms explain: ")
     for word in words:
         assert word in captured.err
+    assert (tiny / "tiny.toml").read_text() == TOML
+    assert lab.read_result(cell_file).first == 0
 
 
 @pytest.mark.parametrize(
@@ -728,7 +844,7 @@ def test_bad_arguments_are_named(arguments, options, error, words):
 
 
 def test_what_memory_cannot_hold_is_refused(monkeypatch):
-    monkeypatch.setattr(importlib.import_module("manyarms.lab.explain"), "memory", lambda: 1e9)
+    monkeypatch.setattr(explain_module, "memory", lambda: 1e9)
     with pytest.raises(MemoryError, match=r"10,000,000 rounds take 5 GB, and this machine has 1 GB; .* shorter run"):
         lab.explain(ma.UniformPlay(), WORLDS["still"], 10_000_000)
 

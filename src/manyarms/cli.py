@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -99,8 +100,8 @@ def _parser() -> argparse.ArgumentParser:
     why.add_argument("--cell", help="of a study: its number, or words of its name that no other cell has")
     why.add_argument("--replication", type=int, default=0, help="which one; 0 if left out")
     why.add_argument("--seed", type=int, help="of a study: in place of its own")
-    why.add_argument("--out", type=Path, metavar="PAGE", help="also a page, such as run.html")
-    why.add_argument("--figure", type=Path, metavar="PICTURE", help="also a picture: a PNG, SVG or PDF file")
+    why.add_argument("--out", metavar="PAGE", help="also a page: an HTML file, such as run.html")
+    why.add_argument("--figure", metavar="PICTURE", help="also a picture: a PNG, SVG or PDF file")
     why.add_argument("--log", action="store_true", help="the picture with a logarithmic axis of rounds")
     why.add_argument("--json", action="store_true", help="all numbers for machines instead of words and a table")
     rule = why.add_argument_group("what counts as a significant shift (docs/significant-shifts.md)")
@@ -109,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     rule.add_argument("--kappa", type=float, help="the reservoir's if left out, or 1")
     rule.add_argument("--threshold-scale", type=float, metavar="FACTOR", help="in place of the preset's")
     rule.add_argument("--budget-scale", type=float, metavar="FACTOR", help="in place of the preset's")
+    rule.add_argument("--top", type=float, help="the mean from which gaps are counted; the world's if left out")
     rule.add_argument("--order", choices=tuple(ORDERS), help="which arms come first; window if left out")
     why.set_defaults(run=_explain)
 
@@ -297,17 +299,15 @@ def _report(options: argparse.Namespace) -> int:
     return 0
 
 
-SHIFT_OPTIONS = ("preset", "beta", "kappa", "threshold_scale", "budget_scale", "order")
+SHIFT_OPTIONS = ("preset", "beta", "kappa", "threshold_scale", "budget_scale", "top", "order")
 
 
 def _explain(options: argparse.Namespace) -> int:
-    lab = lab_with(options.imports)
     from .lab.explain import is_result_file, printed
-    from .lab.explain_figure import checked_format
     from .lab.figures import save
 
-    if options.figure:
-        checked_format(options.figure)
+    page, picture = checked_outputs(options.of, options.out, options.figure)
+    lab = lab_with(options.imports)
     rule = {name: getattr(options, name) for name in SHIFT_OPTIONS if getattr(options, name) is not None}
     if is_result_file(options.of):
         for name in ("cell", "seed"):
@@ -323,13 +323,44 @@ def _explain(options: argparse.Namespace) -> int:
     else:
         print(printed(found))
     written = []
-    if options.out:
-        written.append(found.write_page(options.out, _explain_command(options, rule)))
-    if options.figure:
-        written.append(save(found.figure(log=options.log), options.figure))
-    for path in written if not options.json else ():
-        print(f"The {'page' if path == options.out else 'picture'} is {path}")
+    if page:
+        written.append(f"The page is {found.write_page(page, _explain_command(options, rule))}")
+    if picture:
+        written.append(f"The picture is {save(found.figure(log=options.log), picture)}")
+    for line in written if not options.json else ():
+        print(line)
     return 0
+
+
+def checked_outputs(of: str, out: str | None, figure: str | None) -> tuple[Path | None, Path | None]:
+    """Where the page and the picture of a run go; an error if one cannot be written, or would overwrite something."""
+    from .lab.explain_figure import checked_format
+
+    given = {"--out": out, "--figure": figure}
+    paths = {option: Path(name) for option, name in given.items() if name is not None}
+    for option, path in paths.items():
+        such = "run.html" if option == "--out" else "run.png"
+        if not given[option]:
+            raise ValueError(f"{option} '' names no file; give one such as {such}")
+        if path.is_dir():
+            raise ValueError(f"{option} {given[option]!r} is a folder; give a file such as {path / such}")
+        if path.exists() and Path(of).exists() and path.samefile(of):
+            raise ValueError(f"{option} {given[option]!r} is the run's own file; give another one, such as {such}")
+    if len({path.resolve() for path in paths.values()}) < len(paths):
+        raise ValueError(f"--out {out!r} and --figure {figure!r} are the same file; give each one of its own")
+    if out is not None and paths["--out"].suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--out {out!r} must end in .html or .htm: it is a page; a picture is asked for by --figure")
+    if figure is not None:
+        checked_format(paths["--figure"])
+    for option, path in paths.items():
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            said = f"{option} {given[option]!r} cannot be written: {folder}: {error.strerror}"
+            raise OSError(f"{said}; give a file in another folder") from None
+    return paths.get("--out"), paths.get("--figure")
 
 
 def _explain_command(options: argparse.Namespace, rule: dict[str, Any]) -> str:

@@ -73,8 +73,9 @@ class ShiftVerdict(NamedTuple):
     restart: int | None  # the restart that answered it
     delay: int | None  # after so many rounds
     falls: int  # in the window that it closes, how often a mean fell
-    until: int  # the last round before the next shift, or of the run
-    regret: float  # from the shift until then
+    since: int  # the first shift after the restart before it
+    until: int  # the next restart, or the end of the run
+    regret: float  # from the one to the other, both with them, counted from the rule's top
     allowance: float  # what a safe arm may cost in as many rounds
 
 
@@ -114,7 +115,9 @@ class Explanation:
     why_no_shifts
         Why, then.
     source
-        The name of the result file that it was checked against, if it was.
+        The name of the result file or of the study that it is from, if it is from one.
+    is_checked
+        Whether it is from a result file, and has its numbers.
     """
 
     cell: Cell
@@ -131,6 +134,7 @@ class Explanation:
     detections: Detections | None
     why_no_shifts: str = ""
     source: str = ""
+    is_checked: bool = False
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.cell.label}, seed {self.seed}, replication {self.replication}: {self.summary()}>"
@@ -155,21 +159,25 @@ class Explanation:
     def shift_verdicts(self) -> list[ShiftVerdict]:
         """What became of each significant shift.
 
-        One that no restart answered did not need a restart if, until the next shift or the end, the policy lost no more
-        than an arm may that is safe: it had better arms at hand already.
+        Shifts that no restart answered are judged together if no restart lies between them. They needed none if, from
+        the first of them to the next restart or the end, the policy lost no more than an arm may that is safe: it had
+        better arms at hand already.
         """
         if self.shifts is None or self.detections is None:
             return []
-        assert isinstance(self.shifts.rule, ShiftRule)
-        allowance = self.shifts.rule.allowance(np.zeros(1), self.cell.horizon)
-        regret = np.append(0.0, self.regret)
-        ends = [*(self.shifts.rounds[1:] - 1).tolist(), self.cell.horizon]
+        rule = self.shifts.rule
+        assert isinstance(rule, ShiftRule)
+        allowance = rule.allowance(np.zeros(1), self.cell.horizon)
+        regret = np.append(0.0, np.cumsum(rule.top - self.log.mean))
+        next_restart = np.searchsorted(self.episodes.restarts, self.shifts.rounds)
+        firsts = self.shifts.rounds[np.searchsorted(next_restart, next_restart)]
+        ends = np.append(self.episodes.restarts, self.cell.horizon)[next_restart]
         found = []
         falls = self.variation.rotting_changes
         opened = 1
-        for detection, until in zip(self.detections, ends, strict=False):
-            cost = float(regret[until] - regret[detection.shift - 1])
-            allowed = allowance.scale * (until - detection.shift + 1) ** allowance.rate
+        for detection, since, until in zip(self.detections, firsts.tolist(), ends.tolist(), strict=True):
+            cost = float(regret[until] - regret[since - 1])
+            allowed = allowance.scale * (until - since + 1) ** allowance.rate
             verdict = NO_NEED if cost <= allowed + 1e-9 else MISSED
             if detection.restart is not None:
                 verdict = ANSWERED
@@ -180,6 +188,7 @@ class Explanation:
                     restart=detection.restart,
                     delay=detection.delay,
                     falls=int(falls[detection.shift - 1] - falls[opened - 1]),
+                    since=since,
                     until=until,
                     regret=cost,
                     allowance=allowed,
@@ -328,7 +337,8 @@ def explain(
         What to call them; after their settings if left out.
     **rule
         What counts as a significant shift: any option of ``ShiftRule``. beta and kappa are those of the world's
-        reservoir, where it has them, and top is the world's.
+        reservoir, where it has them, and top is the world's. If that is above the reservoir's top, no kappa holds, and
+        the summary says so.
 
     Returns
     -------
@@ -413,9 +423,10 @@ def shift_rule(cell: Cell, given: dict[str, Any]) -> tuple[dict[str, Any] | None
         options["kappa"] = reservoir.tail_constants[0]
     options |= {name: value for name, value in given.items() if value is not None}
     if options["beta"] is None:
+        unused = [f"{name}={value!r}" for name, value in given.items() if value is not None]
         return None, (
             f"Significant shifts are not defined here: the reservoir {type(reservoir).__name__} has no tail exponent; "
-            "give one as beta."
+            "give one as beta." + (f" Without it, {_listed(unused)} had no effect." if unused else "")
         )
     ShiftRule(**options, horizon=cell.horizon)  # what is wrong with them is said before anything is played
     return options, ""
@@ -522,7 +533,7 @@ def explain_result(path: str | Path, replication: int = 0, **rule: Any) -> Expla
         )
     found = explained(result.cell, result.rounds, result.study.seed, replication, path.name, **rule)
     check_same_run(path, result, found)
-    return found
+    return dataclasses.replace(found, is_checked=True)
 
 
 def check_columns(path: Path) -> None:
@@ -571,7 +582,7 @@ def explain_study(study: Study, cell: str | int | None = None, replication: int 
             f"study {study.name} has no replication {replication}; it has those from 0 to {study.replications - 1}, "
             "choose one of them"
         )
-    return explained(chosen, study.rounds_kept(chosen), study.seed, replication, **rule)
+    return explained(chosen, study.rounds_kept(chosen), study.seed, replication, study.name, **rule)
 
 
 def chosen_cell(study: Study, cell: str | int | None) -> int:
@@ -610,7 +621,7 @@ def _sentences(found: Explanation) -> Iterator[str]:
     restarts = found.restart_verdicts
     restarted = f"restarted {times(len(restarts))}" if restarts else "never restarted"
     regret = number(found.final("regret"))
-    yield f"{found.cell.policy_name} {restarted} in {found.cell.horizon:,} rounds; its regret came to {regret}."
+    yield f"{found.cell.policy_name} {restarted} in {many(found.cell.horizon, 'round')}; its regret came to {regret}."
     if found.shifts is None:
         yield found.why_no_shifts
     else:
@@ -634,13 +645,13 @@ def _restarts_in_words(restarts: Sequence[RestartVerdict]) -> Iterator[str]:
     delays = [one.delay for one in restarts if one.delay is not None]
     false = len(restarts) - len(delays)
     if len(restarts) == 1:
-        answered = f"The restart answered a significant shift, after {_rounds(delays)}." if delays else ""
+        answered = f"The restart answered a significant shift, {delayed(delays)}." if delays else ""
         yield answered or "The restart was a false alarm: no significant shift had come before it."
     elif not delays:
         yield "All restarts were false alarms: no significant shift had come before them."
     else:
-        text = f"{'All' if not false else f'{len(delays):,}'} of the restarts answered a significant shift, after "
-        text += _rounds(delays)
+        text = f"{'All' if not false else f'{len(delays):,}'} of the restarts answered a significant shift, "
+        text += delayed(delays)
         if false:
             text += f"; {false:,} {'was a false alarm' if false == 1 else 'were false alarms'}"
         yield f"{text}."
@@ -654,26 +665,49 @@ def _shifts_in_words(found: Explanation) -> Iterator[str]:
     if not verdicts:
         yield f"By {rule} there was no significant shift."
         return
-    words = ((ANSWERED, "answered by a restart"), (NO_NEED, "in no need of one"), (MISSED, "missed"))
-    became = {text: sum(one.verdict == verdict for one in verdicts) for verdict, text in words}
+    words = {ANSWERED: "answered by a restart", NO_NEED: "in no need of a restart", MISSED: "missed"}
+    became = {text: sum(one.verdict == verdict for one in verdicts) for verdict, text in words.items()}
     parts = [f"{number_of:,} {text}" for text, number_of in became.items() if number_of]
     shifts = f"{'was' if len(verdicts) == 1 else 'were'} {many(len(verdicts), 'significant shift')}"
-    yield f"By {rule} there {shifts}: {_listed(parts)}."
-    unlucky = sum(one.falls == 0 for one in verdicts)
-    if unlucky:
-        which = "all" if unlucky == len(verdicts) > 1 else f"{unlucky:,}"
+    if len(parts) == 1:
+        all_of_them = {1: "", 2: "both "}.get(len(verdicts), "all ")
+        yield f"By {rule} there {shifts}, {all_of_them}{words[verdicts[0].verdict]}."
+    else:
+        yield f"By {rule} there {shifts}: {_listed(parts)}."
+    yield from _falls_in_words([one.falls for one in verdicts])
+    top, best = found.shifts.rule.top, found.cell.world.reservoir.top
+    if top > best:
         yield (
-            f"For {which} of them, no mean had fallen since the shift before: the rule saw a poor sample of arms "
-            "there, not a change."
+            f"The rule counts gaps from top={top:g}, but no arm begins above {best:g}: no kappa holds there, and "
+            f"shifts come without a change; give the rule top={best:g}."
         )
 
 
-def _rounds(delays: Sequence[int]) -> str:
-    if len(delays) <= 3:
-        return f"{_listed([f'{delay:,}' for delay in delays])} round{'' if list(delays) == [1] else 's'}"
+def _falls_in_words(falls: Sequence[int]) -> Iterator[str]:
+    """Before how many shifts no mean had fallen, ever or since the shift before."""
+    early = next((place for place, fallen in enumerate(falls) if fallen), len(falls))
+    if early:
+        first = "the first of them" if early == 1 else f"the first {early:,} of them"
+        if early == len(falls):
+            first = "it" if early == 1 else "any of them"
+        yield f"No mean had fallen before {first}: the rule saw a poor sample of arms there, not a fall."
+    later = sum(fallen == 0 for fallen in falls) - early
+    if later:
+        which = many(later, "other") if early else f"{later:,} of them"
+        yield f"For {which}, no mean had fallen since the shift before."
+
+
+def delayed(delays: Sequence[int]) -> str:
+    """After how many rounds."""
     ordered = sorted(delays)
+    if ordered[0] == ordered[-1]:
+        each = " each" if len(ordered) > 1 else ""
+        return f"after {many(ordered[0], 'round')}{each}" if ordered[0] else "in the same round"
+    if len(delays) <= 3:
+        return f"after {_listed([f'{delay:,}' for delay in delays])} rounds"
     middle = ordered[(len(ordered) - 1) // 2]
-    return f"{ordered[0]:,} to {ordered[-1]:,} rounds (half of them within {middle:,})"
+    half = f"within {middle:,}" if middle else "in the same round"
+    return f"after {ordered[0]:,} to {ordered[-1]:,} rounds (half of them {half})"
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -705,8 +739,19 @@ def printed(found: Explanation) -> str:
     text = textwrap.fill(found.summary(), 100) + f"\n\n{episode_table(found)}"
     if len(found.episodes) > MOST_PRINTED:
         text += f"\n\nThe {MOST_PRINTED} of {len(found.episodes):,} episodes with the most regret; --json has all"
-    rule = f"Significant shifts: {found.rule}" if found.shifts is not None else ""
+    text += _whys(found)
+    rule = textwrap.fill(f"Significant shifts: {found.rule}", 100) if found.shifts is not None else ""
     return f"{text}\n\n{rule}".rstrip()
+
+
+def _whys(found: Explanation) -> str:
+    """What the policy says about the restarts of the table."""
+    lines = ["\n\nWhy it restarted, by episode:"]
+    for row in costliest(found.rows(), MOST_PRINTED):
+        _, _, said = row["why"].partition(": ")
+        if said and row["ended"] == "restart":
+            lines.append(textwrap.fill(f"{row['episode']:>7,}  {said}", 100, subsequent_indent=" " * 9))
+    return "\n".join(lines) if len(lines) > 1 else ""
 
 
 def episode_table(found: Explanation) -> Table:
@@ -715,7 +760,7 @@ def episode_table(found: Explanation) -> Table:
     for row in costliest(found.rows(), MOST_PRINTED):
         ended = row["ended"] if row["verdict"] is None else row["verdict"]
         if row["delay"] is not None:
-            ended = f"answer to the shift in round {row['shift']:,}, after {many(row['delay'], 'round')}"
+            ended = f"answer to the shift in round {row['shift']:,}, {delayed([row['delay']])}"
         shown = ("episode", "start", "rounds", "regret", "V", "V_R", "L", "L_R")
         rows.append({name: row[name] for name in shown} | {"arms drawn": row["arms_drawn"], "ended": ended})
     return Table(rows)

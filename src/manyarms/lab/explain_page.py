@@ -20,6 +20,7 @@ from .explain import (
     RestartVerdict,
     ShiftVerdict,
     costliest,
+    delayed,
     many,
 )
 from .explain_drawing import MEAN_BINS, MEAN_TICKS, Drawing, Marks, Shades, drawing, lines_in_words
@@ -125,7 +126,7 @@ def _restart_in_words(restart: RestartVerdict) -> str:
 
 def _shift_in_words(shift: ShiftVerdict) -> str:
     text = f"Significant shift in round {shift.round:,}: {VERDICTS[shift.verdict]}"
-    return text if shift.restart is None else f"{text} after {many(shift.delay or 0, 'round')}"
+    return text if shift.delay is None else f"{text} {delayed([shift.delay])}"
 
 
 def _after(delay: int | None) -> str:
@@ -167,8 +168,9 @@ def _rule(found: Explanation) -> str:
         "A <strong>significant shift</strong> is a round by which every arm that the policy could have relied on has "
         "lost too much, on some stretch of rounds since the shift before: then a restart is right. A restart "
         "<strong>answers</strong> a shift if it is the first after it and before the next one; one that answers none "
-        "is a <strong>false alarm</strong>. A shift without an answer was <strong>in no need of one</strong> if, until "
-        "the next shift or the end, the policy lost no more than a safe arm may; else it was <strong>missed</strong>. "
+        "is a <strong>false alarm</strong>. Shifts without an answer are judged together if no restart lies between "
+        "them: they were <strong>in no need of a restart</strong> if, from the first of them to the next restart or "
+        "the end, the policy lost no more than a safe arm may; else they were <strong>missed</strong>. "
         "The rule: "
         f"{_text(found.rule)}."
     )
@@ -236,18 +238,19 @@ def _shifts(found: Explanation) -> str:
                 "–" if one.restart is None else f"{one.restart:,}",
                 "–" if one.delay is None else f"{one.delay:,}",
                 number(one.falls),
-                number(one.until - one.round + 1),
+                f"{one.since:,}–{one.until:,}",
                 number(one.regret),
                 number(one.allowance),
             ]
         )
     head = [
-        "Round", "What became of it", "Restart after round", "Delay", "Falls in its window", "Rounds until the next",
-        "Regret until the next", "A safe arm’s",
+        "Round", "What became of it", "Restart after round", "Delay", "Falls in its window", "Judged by rounds",
+        "Regret in them", "A safe arm’s",
     ]  # fmt: skip
     caption = (
-        "A shift that no restart answered needed none if the regret until the next shift, or the end, is at most what "
-        "an arm may cost that is safe. Its window goes from the shift before, or the first round, to the shift."
+        "A shift that no restart answered needed none if the regret in the rounds it is judged by is at most what an "
+        "arm may cost that is safe. They go from the first shift after a restart to the next restart, or the end; "
+        "regret is counted from the rule’s top. A shift’s window goes from the shift before, or the first round, to it."
     )
     if len(verdicts) > MOST_ROWS:
         caption = f"The first {MOST_ROWS:,} of {len(verdicts):,}. {caption} manyarms explain --json has every one."
@@ -257,9 +260,11 @@ def _shifts(found: Explanation) -> str:
 
 def _settings(found: Explanation, command: str) -> str:
     lines = [("Command", f"<pre>{_text(command)}</pre>")] if command else []
-    if found.source:
+    if found.is_checked:
         same = "the run was replayed from it, and is the same to the bit"
         lines.append(("Result file", f"{_text(found.source)}: {same}"))
+    elif found.source:
+        lines.append(("Study", _text(found.source)))
     lines += [
         ("Horizon", f"{found.cell.horizon:,}"),
         ("Seed", f"{found.seed}"),
