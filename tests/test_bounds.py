@@ -169,6 +169,17 @@ def test_arrays_are_broadcast_and_numbers_stay_numbers():
     assert restart_variation([4, 9], 1.0).tolist() == [0.5, 1 / 3]
 
 
+def test_episodes_have_one_sum_for_each_beta():
+    for logs in (False, True):
+        found = episodes_rate([10, 20, 30], [[1.0], [2.0]], logs=logs)
+        assert found.shape == (2, 1)
+        assert found.ravel().tolist() == pytest.approx(
+            [episodes_rate([10, 20, 30], beta, logs=logs) for beta in (1.0, 2.0)], **close
+        )
+    assert type(episodes_rate([10, 20], 1.0)) is float
+    assert episodes_rate([], [1.0, 2.0]).tolist() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -176,6 +187,23 @@ def test_arrays_are_broadcast_and_numbers_stay_numbers():
         (lambda: stationary_rate(10, 0.0), "stationary_rate: beta must be above 0, not 0"),
         (lambda: stationary_rate("many", 1.0), "stationary_rate: horizon must hold numbers, not 'many'"),
         (lambda: stationary_rate(math.inf, 1.0), "stationary_rate: horizon must be finite, not inf"),
+        (lambda: stationary_rate(None, 1.0), "stationary_rate: horizon must hold numbers, not None"),
+        (lambda: stationary_rate([10, None], 1.0), "stationary_rate: horizon must hold numbers, not None"),
+        (lambda: stationary_rate(10**400, 1.0), "stationary_rate: horizon must be at most 1.8e308, not 1000"),
+        (
+            lambda: stationary_rate([10, 100], [1.0, 2.0, 3.0]),
+            r"stationary_rate: arrays must .* not horizon \(2,\), beta \(3,\); give equal lengths, or single numbers",
+        ),
+        (lambda: changes_rate([10, 20], 1.0, [1, 2, 3]), r"changes_rate: .* horizon \(2,\), changes \(3,\)"),
+        (lambda: variation_rate([10, 20], 1.0, [1, 2, 3]), r"variation_rate: .* horizon \(2,\), variation \(3,\)"),
+        (
+            lambda: elimination_rate(1e4, 1.0, shifts=[1, 2, 3], rotting_variation=[1, 2]),
+            r"elimination_rate: .* not shifts \(3,\), rotting_variation \(2,\)",
+        ),
+        (lambda: blackbox_rate([1, 2], 1.0, changes=[1, 2, 3]), r"blackbox_rate: .* horizon \(2,\), changes \(3,\)"),
+        (lambda: lower_rate([1, 2], 1.0, rotting_changes=[1, 2, 3]), r"lower_rate: .*, rotting_changes \(3,\)"),
+        (lambda: aucbt_asw_rate([1, 2], 1.0, rotting_changes=[1, 2, 3]), r"aucbt_asw_rate: .*, rotting_changes \(3,\)"),
+        (lambda: restart_variation([1, 2], [1.0, 2.0, 3.0]), r"restart_variation: .* length \(2,\), beta \(3,\)"),
         (lambda: changes_rate(10, 1.0, -1), "changes_rate: changes must be at least 0, not -1"),
         (lambda: variation_rate(10, 1.0, [0.5, -0.5]), "variation_rate: variation must be at least 0, not -0.5"),
         (lambda: blackbox_rate(10, 1.0), "blackbox_rate: neither changes nor variation is given; give one or both"),

@@ -1,6 +1,7 @@
 """Episodes: parts of a run are those of the slow twin, and what they are said to sum up to, they do."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -289,9 +290,32 @@ GOOD = {"arms": [0, 1, 0], "means": [0.5] * 3, "next_means": [0.5] * 3}
             {"episode_of_round": [1, 1, 2], "notes": [{}]},
             r"each of the notes must have a round, not {}",
         ),
+        (
+            episodes_of_run,
+            {"episode_of_round": [1, 1, 2], "notes": {"round": 2}},
+            r"notes must be a list with one note for each restart, not {'round': 2}; put one alone in \[\]",
+        ),
+        (
+            episodes_of_run,
+            {"episode_of_round": [1, 1, 2], "notes": 5},
+            "notes must be a list with one note for each re",
+        ),
+        (episodes_of_run, {"episode_of_round": [1, 1, 2], "notes": [1]}, "each of the notes must have a round, not 1"),
+        (
+            episodes_of_run,
+            {"episode_of_round": [1, 1, 2], "notes": [{"round": 2, "statistic": 1.0, "threshold": None}]},
+            "threshold of a note must be a number, not None; leave threshold out if not known",
+        ),
+        (episodes_of_run, {"episode_of_round": [1, 1, 2], "notes": [{"round": [2]}]}, r"round of a note .* not \[2\]"),
         (decomposed_regret, {"parts": [1, 1, 1], "best": "arm"}, "best must be one of 'round', 'initial', not 'arm'"),
         (decomposed_regret, {"parts": [1, 1, 1], "unplayed": [0, 0]}, "unplayed has 2 entries but there are 1 parts"),
         (decomposed_regret, {"parts": [1, 1, 1], "unplayed": [2]}, r"unplayed must lie in \[0, 1\], not 2.0"),
+        (
+            decomposed_regret,
+            {"parts": [1, 1, 1], "unplayed": 0.95},
+            "unplayed must be a list with one entry for each part",
+        ),
+        (decomposed_regret, {"parts": [1, 2, 2], "unplayed": [0, math.nan]}, "not nan in part 2"),
         (decomposed_regret, {"parts": [3, 2, 1]}, "parts must not decrease, but goes from 3 to 2 in round 2"),
         (corruption, {"blocks": [1, 1, 1], "reference": "mean"}, "reference must be one of 'centre', 'initial', not"),
         (corruption, {"blocks": [1, 1, 1], "means": [0.5, 2.0, 0.5]}, "not 2.0 in round 2; scale rewards"),
@@ -308,12 +332,35 @@ def test_bad_runs_are_refused_by_name(function, change, message):
         ([3, 2], [], "shifts must increase, but 3 is followed by 2; sort them and leave out doubles"),
         ([], [4, 4], "restarts must increase, but 4 is followed by 4"),
         ([0, 2], [], "the first of the shifts must be a whole number of at least 1, not 0"),
-        ([1.5], [], "shifts must hold whole numbers, not float64"),
+        ([1.5], [], "shifts must hold whole numbers, not float64; give rounds, counted from 1"),
+        ([], [[5]], "restarts must be a list with one entry for each restart, not of shape"),
+        ([2**62 + 1], [], "shifts must lie between -2\\^62 and 2\\^62, not 4611686018427387905"),
     ],
 )
 def test_bad_rounds_are_refused_by_name(shifts, restarts, message):
     with pytest.raises(ValueError, match=message):
         detections(shifts, restarts)
+
+
+def test_results_are_sequences_whose_slices_are_tuples():
+    run = ([0, 1, 0], [0.0] * 3, [0.0] * 3)
+    for found in (
+        episodes_of_run(*run, [1, 2, 3]),
+        decomposed_regret(*run, [1, 2, 3]),
+        detections([1, 2, 3], []),
+        significant_shifts([0] * 4, [0.0] * 4, [0.0] * 4, beta=1.0),
+    ):
+        entries = tuple(found)
+        assert isinstance(found, Sequence)
+        assert len(entries) == len(found) == 3
+        for part in (slice(None), slice(1, None), slice(-2, 9), slice(None, None, -1), slice(5, 9)):
+            assert found[part] == entries[part]
+        assert (found[-1], found[np.int64(1)]) == (entries[2], entries[1])
+        assert tuple(reversed(found)) == entries[::-1]
+        assert entries[1] in found
+        assert (found.index(entries[1]), found.count(entries[1])) == (1, 1)
+        with pytest.raises(TypeError):
+            found["a"]
 
 
 def test_places_that_are_not_there_are_named():

@@ -60,6 +60,60 @@ def test_intervals_from_means_hold_beta(beta):
     assert sum(not one.is_reliable for one in found) <= stats.binom.ppf(1 - ALARM, 1000, 0.001)
 
 
+def with_one_at_the_top(random, beta):
+    """One arm apart, whose mean is exactly the top."""
+    return np.append(drawn_means(random, beta, 399), 1.0)
+
+
+def rounded(random, beta):
+    return np.round(drawn_means(random, beta, 400), 4)
+
+
+@pytest.mark.parametrize("top", [1.0, None])
+@pytest.mark.parametrize("beta", BETAS)
+def test_an_arm_at_the_top_itself_leaves_the_interval_right_and_is_told(beta, top):
+    hits, _, found = repeated(
+        beta, 1000, lambda random: estimate_from_means(with_one_at_the_top(random, beta), top=top), 24
+    )
+    check_coverage(hits, 1000)
+    assert not any(one.is_reliable for one in found)
+    assert {(one.top, one.top_low, one.top_high) for one in found} == {(1.0, 1.0, 1.0)}
+
+
+@pytest.mark.parametrize("beta", BETAS)
+def test_intervals_from_rounded_means_hold_beta(beta):
+    hits, _, found = repeated(beta, 1000, lambda random: estimate_from_means(rounded(random, beta)), 25)
+    check_coverage(hits, 1000)
+    # A gap below half a unit is rounded to 0, each with probability (1/20,000)^beta.
+    at_top = sum(any("gaps of 0" in warning for warning in one.warnings) for one in found)
+    share = 1.0 - (1.0 - 0.00005**beta) ** 400
+    assert stats.binom.ppf(ALARM, 1000, share) <= at_top <= stats.binom.ppf(1 - ALARM, 1000, share)
+
+
+def test_lost_gaps_count_as_at_most_the_next_and_widen_the_interval_upwards():
+    means = drawn_means(np.random.default_rng(26), 1.0, 200)
+    best = np.sort(means)[-4:]
+    lost = np.where(means > best[0], 1.0, means)  # the three best are put at the top
+    found, gaps = estimate_from_means(lost, depth=0.4), 1.0 - means[(means > 0.6) & (means <= best[0])]
+    total = np.log(0.4 / gaps).sum()
+    # Of k gaps that are seen, the most likely beta is k / S; S has the three lost ones as the least that is seen. The
+    # search stops well within a thousandth.
+    assert found.beta == pytest.approx(gaps.size / (total + 3 * np.log(0.4 / gaps.min())), rel=1e-3)
+    without = estimate_from_means(means[means <= best[0]], depth=0.4)
+    assert without.beta == pytest.approx(gaps.size / total, rel=1e-3)
+    assert (found.high, found.low < without.low) == (without.high, True)
+
+
+def test_a_top_read_off_the_means_is_told():
+    means = drawn_means(np.random.default_rng(27), 1.0, 400, top=0.8)
+    warned(estimate_from_means(means, top=means.max()), "if the top was read off the means, give top=None")
+    # A gap within rounding of 0 is none.
+    top = float(np.nextafter(means.max(), 1.0))
+    warned(estimate_from_means(means, top=top), "gaps of 0 (means that are the top itself")
+    near = np.append(means, 1.0 - 1e-12)  # so near to 1 that a top above it would be above 1
+    assert estimate_from_means(near, top=None).top == 1.0
+
+
 @pytest.mark.parametrize("beta", BETAS)
 def test_intervals_from_counts_hold_beta(beta):
     def estimate(random):
@@ -75,23 +129,24 @@ def test_intervals_from_counts_hold_beta(beta):
 def test_the_naive_fit_is_right_for_means_and_wrong_for_rates(beta, top):
     random = np.random.default_rng([23, int(10 * beta)])
     plays, repetitions = 50, 300
-    of_means, of_rates, held = [], [], 0
+    of_means, of_rates, believed = [], [], []
     for _ in range(repetitions):
         means = drawn_means(random, beta, 400, top)
         rates = random.binomial(plays, means) / plays
         of_means.append(reference.naive_beta(means, top))
         of_rates.append(reference.naive_beta(rates, top))
         if top < 1.0 <= beta:  # else a quarter of all rates is the top, and nothing can be fitted to them
-            believed = estimate_from_means(np.minimum(rates, top), top=top)
-            held += believed.low <= beta <= believed.high
+            believed.append(estimate_from_means(np.minimum(rates, top), top=top))
     assert np.median(of_means) == pytest.approx(beta, rel=0.1)
     # Too small, and not by chance: the number of slopes below beta, were that their median, is binomial.
     assert sum(slope < beta for slope in of_rates) >= stats.binom.ppf(1 - ALARM, repetitions, 0.5)
-    # Where noise does not vanish towards the top the slope is off by a third and more, and an interval for means that
-    # is given rates never holds beta.
+    # Where noise does not vanish towards the top the slope is off by a third and more, and so is the estimate for means
+    # that is given rates: each says that it is not to be trusted.
     if top < 1.0:
         assert np.median(of_rates) < 2 / 3 * beta
-        assert held <= stats.binom.ppf(1 - ALARM, repetitions, 0.01)
+    if believed:
+        assert np.median([one.beta for one in believed]) < 2 / 3 * beta
+        assert not any(one.is_reliable for one in believed)
 
 
 @pytest.mark.parametrize("beta", BETAS)
@@ -255,7 +310,9 @@ def test_few_plays_are_told():
     warned(estimate_from_counts(successes, 8), "plays are too few: noise blurs gaps of less than 0.67")
     # A depth below what noise leaves to see is taken, and told of.
     successes = random.binomial(50, drawn_means(random, 1.0, 1000))
-    warned(estimate_from_counts(successes, 50, depth=0.1), "plays are too few")
+    shallow = estimate_from_counts(successes, 50, depth=0.1)
+    warned(shallow, "plays are too few")
+    warned(shallow, "as far as 0.1 from the top: give a depth of 0.24 or more, or play arms more")
 
 
 def test_wide_and_open_intervals_are_told():
@@ -294,11 +351,12 @@ def test_a_good_sample_is_reliable_and_says_so():
 # ---------------------------------------------------------------- advice
 
 
-@pytest.mark.parametrize(("beta", "horizon"), list(itertools.product(BETAS, [1, 10, 10_000, 10**7])))
+@pytest.mark.parametrize(("beta", "horizon"), list(itertools.product(BETAS, [1, 2, 3, 6, 10, 10_000, 10**7])))
 def test_advice_has_the_papers_sizes(beta, horizon):
     found = estimate_from_means(drawn_means(np.random.default_rng(19), beta, 400))
     advice = found.advice(horizon)
-    rank = max(1, math.floor(math.log2(horizon + 2)))
+    # The blocks before that of rank m take 2^m - 2 rounds.
+    rank = max(rank for rank in range(1, 60) if 2**rank - 2 < horizon)
     assert advice.largest_block == 2**rank
     for place, exponent in enumerate((found.beta, found.low, found.high)):
         paper = sizes.elimination_size(rank, exponent, max(horizon, 2), 2, log_factor=True, cap=True)
@@ -316,6 +374,13 @@ def test_the_gap_of_the_best_arm_is_that_of_simulation(beta):
     gaps = (random.random((4000, advice.fresh_arms[0])) / found.kappa) ** (1.0 / found.beta)
     least = gaps.min(axis=1)
     assert advice.best_gap == pytest.approx(least.mean(), abs=5 * least.std() / math.sqrt(4000))
+
+
+def test_advice_speaks_of_no_block_that_is_longer_than_the_horizon_as_if_it_were_played():
+    found = estimate_from_means(drawn_means(np.random.default_rng(22), 1.0, 400))
+    assert "in the largest, of 2 rounds, cut short by the horizon," in str(found.advice(1))
+    assert "in the largest, of 2 rounds,\n" in str(found.advice(2))
+    assert "in the largest, of 4 rounds, cut short by the horizon," in str(found.advice(3))
 
 
 def test_advice_passes_warnings_on():
@@ -357,8 +422,24 @@ def test_advice_passes_warnings_on():
         (lambda: estimate_from_counts([[1] * 9], 3), "must be a list with one entry for each arm, not of shape"),
         (lambda: estimate_from_noisy_means([0.5] * 9, 0.0), "variances must be above 0, not 0"),
         (lambda: estimate_from_noisy_means([0.5] * 9, [0.1] * 8), "means has 9 arms but variances has shape"),
+        (
+            lambda: estimate_from_noisy_means([0.5] * 9 + [7e5], 1.0),
+            "the top, 1, but for noise, not 700000 for arm 9, 699,999 standard deviations outside; scale rewards",
+        ),
+        (lambda: estimate_from_noisy_means([0.5] * 9 + [90.0], 0.01), "not 90 for arm 9, 890 standard deviations"),
+        (lambda: estimate_from_noisy_means(np.linspace(5, 6, 9), 0.01, top=None), "the top, 1, but for noise, not 6"),
+        (lambda: estimate_from_noisy_means(np.linspace(-5, -4, 9), 0.01), "but for noise, not -5 for arm 0, 50 stand"),
+        (
+            lambda: estimate_from_means([1.0] * 9 + [0.2], depth=0.1),
+            "all 9 means within the depth are the top itself, 1",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_noise_may_put_means_outside():
+    means = np.append(np.linspace(0.0, 1.0, 300), [-0.5, 1.5])  # five standard deviations
+    assert estimate_from_noisy_means(means, 0.01).arms == 302

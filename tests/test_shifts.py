@@ -721,7 +721,7 @@ def test_a_result_is_a_sequence_that_says_which_rule_was_used():
     assert literal[-1] == literal[3]
     assert [shift.round for shift in literal] == literal.rounds.tolist() == [2, 3, 4, 5]
     assert repr(literal).startswith("<4 significant shifts in 5 rounds: 2, 3, 4, 5 (beta 0.5")
-    with pytest.raises(IndexError, match="no shift 4; there are 4"):
+    with pytest.raises(IndexError, match="no shift at place 4; there are 4"):
         literal[4]
 
 
@@ -750,7 +750,13 @@ GOOD = {"arms": [0, 1, 0], "means": [0.5] * 3, "next_means": [0.5] * 3, "beta": 
         ({"arms": [0.0, 1.0, 0.0]}, "arms must hold whole numbers, not float64; number the arms"),
         ({"arms": [[0, 1, 0]]}, r"arms must be a list with one entry for each round, not of shape \(1, 3\)"),
         ({"arms": [0, 1]}, "arms has 2 rounds but means has 3; give one entry for each round"),
-        ({"arms": np.array([2**63], dtype=np.uint64)}, "arms must be at most 2\\^62, not 9223372036854775808"),
+        ({"arms": np.array([2**63], dtype=np.uint64)}, "between -2\\^62 and 2\\^62, not 9223372036854775808"),
+        (
+            {"arms": np.array([2**63 - 1] * 3)},
+            "arms must lie between -2\\^62 and 2\\^62, not 9223372036854775807; number",
+        ),
+        ({"arms": [-(2**63), 1, 0]}, "arms must lie between -2\\^62 and 2\\^62, not -9223372036854775808"),
+        ({"arms": [[0], 1, 0]}, r"arms must hold whole numbers, not \[\[0\], 1, 0\]; number the arms"),
         ({"means": [0.5, 1.5, 0.5]}, r"means must lie in \[0, 1\], not 1.5 in round 2; scale rewards"),
         ({"means": [0.5, math.nan, 0.5]}, r"means must lie in \[0, 1\], not nan in round 2"),
         ({"means": ["a", 1, 2]}, "means must hold numbers, not"),
@@ -780,6 +786,11 @@ def test_bad_runs_are_refused_by_name(change, message):
     [
         ({"arm": 9}, "arm 9 was never played; ask about one of those in arms"),
         ({"arm": 0.5}, "arm must be a whole number, not 0.5"),
+        ({"arm": 2**70}, "arm must be a whole number from -2\\^62 to 2\\^62, not 1180591620717411303424"),
+        (
+            {"arms": np.zeros(0, dtype=int), "means": [], "next_means": []},
+            "first_unsafe_round: arms is empty; give a run of at least one round",
+        ),
         ({"start": 0}, "start must be a whole number from 1 to 3, not 0"),
         ({"start": 4}, "start must be a whole number from 1 to 3, not 4"),
     ],
@@ -787,6 +798,13 @@ def test_bad_runs_are_refused_by_name(change, message):
 def test_bad_questions_are_refused_by_name(change, message):
     with pytest.raises(ValueError, match=message):
         first_unsafe_round(**GOOD | {"arm": 0, "start": 1} | change)
+
+
+def test_the_largest_numbers_of_arms_are_taken():
+    for arm in (2**62, -(2**62)):
+        for arms in ([arm, 0, arm], np.array([arm, 0, arm])):
+            assert first_unsafe_round(**GOOD | {"arms": arms, "arm": arm, "start": 1}) is None
+        ShiftStream(ShiftRule(beta=1.0)).tell(arm, 0.5, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -814,6 +832,10 @@ def test_streams_refuse_what_they_cannot_use():
         stream.tell(0, 1.5, 0.5)
     with pytest.raises(ValueError, match="block is for order='block', and needed there; it is 3 and order 'window'"):
         stream.tell(0, 0.5, 0.5, block=3)
+    with pytest.raises(ValueError, match=r"arm must be a whole number from -2\^62 to 2\^62, not 11805916207"):
+        stream.tell(2**70, 0.5, 0.5)
+    with pytest.raises(ValueError, match=r"ShiftRule: horizon must be a whole number from 1 to 2\^62, not 11805916207"):
+        ShiftRule(beta=1.0, horizon=2**70)
     assert stream.round == 0  # nothing was taken in
     stream.tell(0, 0.5, 0.5)
     stream.tell(0, 0.5, 0.5)

@@ -10,8 +10,9 @@ Generalized Rotting Constraints" (2024), in the form in which the paper states t
 Symbols: T -> horizon; V, V_R, L, L_R -> variation, rotting_variation, changes, rotting_changes; the number of
 significant shifts -> shifts.
 
-All arguments may be arrays and are broadcast. With ``logs=True`` a rate carries the logarithms that the proofs end
-with: (log2 T)^3, base 2 as the appendix says. What is left out then are constants alone.
+All arguments may be arrays and are broadcast; but the lengths of ``episodes_rate`` are summed over. With ``logs=True``
+a rate carries the logarithms that the proofs end with: (log2 T)^3, base 2 as the appendix says. What is left out then
+are constants alone. ``lower_rate``, ``aucbt_asw_rate`` and ``restart_variation`` have no such option.
 
 Deviations: the proof of the rate in V also has a smaller power of the logarithm on its term in V,
 3 (beta + 1)^2 / (beta + 2)^2, where Hölder's inequality gives 3 (beta + 1) / (beta + 2). Both are below the 3 that its
@@ -23,12 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .inputs import numbers_above, numbers_from
+from .inputs import check_shapes, numbers_above, numbers_from
 
 LOG_POWER = 3.0
 """The power of log T with which all proofs of the paper end."""
 
-Rate = float | NDArray[np.float64]
+Floats = NDArray[np.float64]
+Rate = float | Floats
 
 
 def stationary_rate(horizon: ArrayLike, beta: ArrayLike, *, logs: bool = False) -> Rate:
@@ -76,6 +78,7 @@ def changes_rate(horizon: ArrayLike, beta: ArrayLike, changes: ArrayLike, *, log
     """
     rounds, exponent = checked("changes_rate", horizon, beta)
     number = numbers_from("changes_rate", "changes", changes, 0.0)
+    check_shapes("changes_rate", horizon=rounds, beta=exponent, changes=number)
     rate = (number + 1.0) ** (1.0 / (exponent + 1.0)) * rounds ** (exponent / (exponent + 1.0))
     return plain(with_logs(rate, rounds, logs))
 
@@ -100,6 +103,7 @@ def variation_rate(horizon: ArrayLike, beta: ArrayLike, variation: ArrayLike, *,
     """
     rounds, exponent = checked("variation_rate", horizon, beta)
     total = numbers_from("variation_rate", "variation", variation, 0.0)
+    check_shapes("variation_rate", horizon=rounds, beta=exponent, variation=total)
     moving = total ** (1.0 / (exponent + 2.0)) * rounds ** ((exponent + 1.0) / (exponent + 2.0))
     return plain(with_logs(moving + rounds ** (exponent / (exponent + 1.0)), rounds, logs))
 
@@ -132,10 +136,9 @@ def blackbox_rate(
     >>> blackbox_rate(10_000, beta=1.0, changes=3), blackbox_rate(10_000, beta=0.5, changes=3)
     (200.0, 200.0)
     """
-    _, exponent = checked("blackbox_rate", horizon, beta)
-    return smaller_rate(
-        "blackbox_rate", horizon, np.maximum(exponent, 1.0), ("changes", changes), ("variation", variation), logs
-    )
+    rounds, exponent = checked("blackbox_rate", horizon, beta)
+    exponent = np.maximum(exponent, 1.0)
+    return smaller_rate("blackbox_rate", rounds, exponent, ("changes", changes), ("variation", variation), logs)
 
 
 def elimination_rate(
@@ -166,10 +169,9 @@ def elimination_rate(
     >>> elimination_rate(10_000, beta=1.0, shifts=3, rotting_variation=0.0)
     100.0
     """
-    checked("elimination_rate", horizon, beta)
-    return smaller_rate(
-        "elimination_rate", horizon, beta, ("shifts", shifts), ("rotting_variation", rotting_variation), logs
-    )
+    rounds, exponent = checked("elimination_rate", horizon, beta)
+    measures = ("shifts", shifts), ("rotting_variation", rotting_variation)
+    return smaller_rate("elimination_rate", rounds, exponent, *measures, logs)
 
 
 def lower_rate(
@@ -200,15 +202,9 @@ def lower_rate(
     >>> lower_rate(10_000, beta=1.0, rotting_changes=0)
     100.0
     """
-    checked("lower_rate", horizon, beta)
-    return smaller_rate(
-        "lower_rate",
-        horizon,
-        beta,
-        ("rotting_changes", rotting_changes),
-        ("rotting_variation", rotting_variation),
-        logs=False,
-    )
+    rounds, exponent = checked("lower_rate", horizon, beta)
+    measures = ("rotting_changes", rotting_changes), ("rotting_variation", rotting_variation)
+    return smaller_rate("lower_rate", rounds, exponent, *measures, logs=False)
 
 
 def aucbt_asw_rate(
@@ -241,20 +237,18 @@ def aucbt_asw_rate(
     """
     rounds, exponent = checked("aucbt_asw_rate", horizon, beta)
     exponent = np.maximum(exponent, 1.0)
+    measures = ("rotting_changes", rotting_changes), ("rotting_variation", rotting_variation)
+    number, total = known_measures("aucbt_asw_rate", rounds, exponent, *measures)
     known: list[Any] = []
-    if rotting_changes is not None:
-        number = numbers_from("aucbt_asw_rate", "rotting_changes", rotting_changes, 0.0)
+    if number is not None:
         known.append(changes_rate(rounds, exponent, number))
-    if rotting_variation is not None:
-        total = numbers_from("aucbt_asw_rate", "rotting_variation", rotting_variation, 0.0)
+    if total is not None:
         known.append(total ** (1.0 / (exponent + 2.0)) * rounds ** ((exponent + 1.0) / (exponent + 2.0)))
-    if not known:
-        raise ValueError("aucbt_asw_rate: neither rotting_changes nor rotting_variation is given; give one or both")
     price = rounds ** ((2.0 * exponent + 1.0) / (2.0 * exponent + 2.0))
     return plain(np.minimum(known[0], known[-1]) + price)
 
 
-def episodes_rate(lengths: ArrayLike, beta: float, *, logs: bool = False) -> float:
+def episodes_rate(lengths: ArrayLike, beta: ArrayLike, *, logs: bool = False) -> Rate:
     """The sum of n^(beta / (beta + 1)) over episodes of n rounds: the theorem of Section 5.3, for `Elimination`.
 
     Also the middle of the proof for `Blackbox`, beta >= 1 (Section A.3). Hidden: kappa_1, C_2 and, without ``logs``,
@@ -265,7 +259,7 @@ def episodes_rate(lengths: ArrayLike, beta: float, *, logs: bool = False) -> flo
     lengths
         The number of rounds of each episode.
     beta
-        The tail exponent of the reservoir.
+        The tail exponent of the reservoir; for an array, there is one sum for each of its entries.
     logs
         Whether the logarithms are put in.
 
@@ -276,9 +270,9 @@ def episodes_rate(lengths: ArrayLike, beta: float, *, logs: bool = False) -> flo
     30.0
     """
     rounds = numbers_from("episodes_rate", "lengths", lengths, 1.0)
-    exponent = float(numbers_above("episodes_rate", "beta", beta, 0.0))
-    rate = np.sum(rounds ** (exponent / (exponent + 1.0)))
-    return float(with_logs(rate, np.sum(rounds), logs)) if rounds.size else 0.0
+    exponent = numbers_above("episodes_rate", "beta", beta, 0.0)
+    rates = rounds.reshape(-1, *[1] * exponent.ndim) ** (exponent / (exponent + 1.0))
+    return plain(with_logs(rates.sum(axis=0), rounds.sum(), logs))
 
 
 def restart_variation(length: ArrayLike, beta: ArrayLike) -> Rate:
@@ -302,30 +296,43 @@ def restart_variation(length: ArrayLike, beta: ArrayLike) -> Rate:
     """
     rounds = numbers_from("restart_variation", "length", length, 1.0)
     exponent = numbers_above("restart_variation", "beta", beta, 0.0)
+    check_shapes("restart_variation", length=rounds, beta=exponent)
     return plain(rounds ** (-1.0 / (exponent + 1.0)))
 
 
-def smaller_rate(
-    owner: str,
-    horizon: ArrayLike,
-    beta: ArrayLike,
-    changes: tuple[str, ArrayLike | None],
-    variation: tuple[str, ArrayLike | None],
-    logs: bool,
-) -> Rate:
-    """The smaller of the two rates, or the one that is known; each measure comes with its name."""
+Measure = tuple[str, ArrayLike | None]
+"""How much changed, with its name in front; None if it is not known."""
+
+
+def smaller_rate(owner: str, horizon: Floats, beta: Floats, changes: Measure, variation: Measure, logs: bool) -> Rate:
+    """The smaller of the two rates, or the one that is known."""
     rates = []
-    for (name, value), rate in ((changes, changes_rate), (variation, variation_rate)):
-        if value is not None:
-            rates.append(rate(horizon, beta, numbers_from(owner, name, value, 0.0), logs=logs))
-    if not rates:
-        raise ValueError(f"{owner}: neither {changes[0]} nor {variation[0]} is given; give one or both")
+    for known, rate in zip(
+        known_measures(owner, horizon, beta, changes, variation), (changes_rate, variation_rate), strict=True
+    ):
+        if known is not None:
+            rates.append(rate(horizon, beta, known, logs=logs))
     return plain(np.minimum(rates[0], rates[-1]))
 
 
-def checked(owner: str, horizon: ArrayLike, beta: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def known_measures(
+    owner: str, horizon: Floats, beta: Floats, changes: Measure, variation: Measure
+) -> tuple[Floats | None, Floats | None]:
+    """The two measures, at least one of them known, which can be broadcast with the rest."""
+    number, total = (
+        None if value is None else numbers_from(owner, name, value, 0.0) for name, value in (changes, variation)
+    )
+    if number is None and total is None:
+        raise ValueError(f"{owner}: neither {changes[0]} nor {variation[0]} is given; give one or both")
+    check_shapes(owner, horizon=horizon, beta=beta, **{changes[0]: number, variation[0]: total})
+    return number, total
+
+
+def checked(owner: str, horizon: ArrayLike, beta: ArrayLike) -> tuple[Floats, Floats]:
     """A horizon of at least 1 and an exponent above 0, which can be broadcast."""
-    return numbers_from(owner, "horizon", horizon, 1.0), numbers_above(owner, "beta", beta, 0.0)
+    rounds, exponent = numbers_from(owner, "horizon", horizon, 1.0), numbers_above(owner, "beta", beta, 0.0)
+    check_shapes(owner, horizon=rounds, beta=exponent)
+    return rounds, exponent
 
 
 def with_logs(rate: Any, horizon: Any, logs: bool) -> Any:

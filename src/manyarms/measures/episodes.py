@@ -21,8 +21,7 @@ have been the best one; ``unplayed`` takes it in.
 import dataclasses
 import itertools
 import math
-import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..compiled import kernel, loop
 from ..specs import fraction, plain_number
+from .entries import Entries
 from .inputs import one_of
 from .rules import whole
 from .safety import NEVER
@@ -38,6 +38,9 @@ from .variation import arriving_falls
 
 BESTS = ("round", "initial")
 """Which arm of a part is the best: that of each round, or the one that began the part with the best mean."""
+
+NOTE_FIELDS = ("round", "statistic", "threshold", "block_rank", "arms", "rounds_in_block")
+"""What ``Episode.why`` reads of a note, all numbers."""
 
 REFERENCES = ("centre", "initial")
 """From where an arm's changes are measured: the middle of its range, or the mean with which it began the part."""
@@ -93,8 +96,8 @@ class Episode(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Episodes:
-    """The episodes of a run: a sequence of ``Episode``.
+class Episodes(Entries[Episode]):
+    """The episodes of a run: a sequence of ``Episode``. A slice is a tuple of them.
 
     Attributes
     ----------
@@ -102,20 +105,15 @@ class Episodes:
         The regret of the whole run.
     """
 
+    _noun = "episode"
     regret: float
     _episodes: tuple[Episode, ...] = dataclasses.field(repr=False)
 
     def __len__(self) -> int:
         return len(self._episodes)
 
-    def __getitem__(self, place: int) -> Episode:
-        try:
-            return self._episodes[operator.index(place)]
-        except IndexError:
-            raise IndexError(f"no episode at place {place}; there are {len(self)}") from None
-
-    def __iter__(self) -> Iterator[Episode]:
-        return iter(self._episodes)
+    def _entry(self, number: int) -> Episode:
+        return self._episodes[number]
 
     @property
     def restarts(self) -> NDArray[np.int64]:
@@ -156,8 +154,9 @@ def episodes_of_run(
     blocks
         The block of each round.
     notes
-        What the policy said about its restarts: for each, ``explain(…)["last_restart"]``, in any order; None is left
-        out. One about the last round tells of a restart that a log cannot show.
+        What the policy said about its restarts: a list with one note for each restart, ``explain(…)["last_restart"]``
+        right after it, in any order; None is left out. One about the last round tells of a restart that a log cannot
+        show.
     top
         The mean from which regret is counted.
 
@@ -225,8 +224,8 @@ class RegretPart(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class RegretParts:
-    """Regret, decomposed: a sequence of ``RegretPart``.
+class RegretParts(Entries[RegretPart]):
+    """Regret, decomposed: a sequence of ``RegretPart``. A slice is a tuple of them.
 
     Attributes
     ----------
@@ -236,6 +235,7 @@ class RegretParts:
         Which arm counted as the best one.
     """
 
+    _noun = "part"
     regret: float
     of_best: float
     to_best: float
@@ -245,14 +245,8 @@ class RegretParts:
     def __len__(self) -> int:
         return len(self._parts)
 
-    def __getitem__(self, place: int) -> RegretPart:
-        try:
-            return self._parts[operator.index(place)]
-        except IndexError:
-            raise IndexError(f"no part at place {place}; there are {len(self)}") from None
-
-    def __iter__(self) -> Iterator[RegretPart]:
-        return iter(self._parts)
+    def _entry(self, number: int) -> RegretPart:
+        return self._parts[number]
 
     def rows(self) -> list[dict[str, Any]]:
         """A row of plain values for each part, for tables and frames."""
@@ -305,7 +299,7 @@ def decomposed_regret(
     played, mean, next_mean = checked_log(arms, means, next_means)
     cut = checked_parts("parts", parts, played.size)
     top = fraction("decomposed_regret", "top", top)
-    spare = np.zeros(cut.edges.size - 1) if unplayed is None else numbers("unplayed", unplayed, 1)
+    spare = np.zeros(cut.edges.size - 1) if unplayed is None else numbers("unplayed", unplayed, 1, each="part")
     if spare.size != cut.edges.size - 1:
         raise ValueError(
             f"unplayed has {spare.size:,} entries but there are {cut.edges.size - 1:,} parts; give one for each"
@@ -411,8 +405,10 @@ class Detection(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Detections:
+class Detections(Entries[Detection]):
     """Restarts held against significant shifts: a sequence of ``Detection``, one for each shift.
+
+    A slice is a tuple of them.
 
     Attributes
     ----------
@@ -420,20 +416,15 @@ class Detections:
         The rounds of restarts that answered no shift: before the first one, or not the first since the last one.
     """
 
+    _noun = "shift"
     false_restarts: tuple[int, ...]
     _detections: tuple[Detection, ...] = dataclasses.field(repr=False)
 
     def __len__(self) -> int:
         return len(self._detections)
 
-    def __getitem__(self, place: int) -> Detection:
-        try:
-            return self._detections[operator.index(place)]
-        except IndexError:
-            raise IndexError(f"no shift at place {place}; there are {len(self)}") from None
-
-    def __iter__(self) -> Iterator[Detection]:
-        return iter(self._detections)
+    def _entry(self, number: int) -> Detection:
+        return self._detections[number]
 
     @property
     def missed(self) -> tuple[int, ...]:
@@ -659,30 +650,40 @@ def checked_parts(name: str, labels: ArrayLike, rounds: int) -> Parts:
     label = whole_numbers(name, labels)
     if label.size != rounds:
         raise ValueError(f"arms has {rounds:,} rounds but {name} has {label.size:,}; give one entry for each round")
-    step = np.diff(label)
-    if (step < 0).any():
-        place = int(np.flatnonzero(step < 0)[0])
+    falls = np.flatnonzero(label[1:] < label[:-1])
+    if falls.size:
+        place = int(falls[0])
         raise ValueError(
             f"{name} must not decrease, but goes from {label[place]} to {label[place + 1]} in round {place + 2}; "
             "number blocks and episodes in the order in which they were played"
         )
-    inner = np.flatnonzero(step) + 1
+    inner = np.flatnonzero(label[1:] != label[:-1]) + 1
     edges = np.concatenate([[0], inner, [rounds]]) if rounds else np.zeros(1)
     return Parts(labels=label, edges=edges.astype(np.int64))
 
 
-def checked_notes(notes: Iterable[Mapping[str, Any] | None], edges: list[int]) -> dict[int, dict[str, Any]]:
+def checked_notes(notes: Any, edges: list[int]) -> dict[int, dict[str, Any]]:
     """The notes about restarts by the round of the restart, which ends an episode."""
+    if isinstance(notes, Mapping | str) or not isinstance(notes, Iterable):
+        raise ValueError(
+            f"episodes_of_run: notes must be a list with one note for each restart, not {notes!r}; put one alone in []"
+        )
     told = {}
     ends = set(edges[1:])
     for note in notes:
         if note is None:
             continue
-        if "round" not in note:
+        if not isinstance(note, Mapping) or "round" not in note:
             raise ValueError(
                 f"episodes_of_run: each of the notes must have a round, not {note!r}; "
                 'take them from explain(…)["last_restart"]'
             )
+        for name in NOTE_FIELDS:
+            value = plain_number(note.get(name, 0))
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValueError(
+                    f"episodes_of_run: {name} of a note must be a number, not {value!r}; leave {name} out if not known"
+                )
         round = plain_number(note["round"])
         if round not in ends:
             raise ValueError(
@@ -695,7 +696,7 @@ def checked_notes(notes: Iterable[Mapping[str, Any] | None], edges: list[int]) -
 
 def increasing(name: str, rounds: ArrayLike) -> NDArray[np.int64]:
     """Rounds of a run, each after the one before it."""
-    found = whole_numbers(name, rounds)
+    found = whole_numbers(name, rounds, each=name[:-1], remedy="give rounds, counted from 1")
     for round in found[:1].tolist():
         whole("detections", f"the first of the {name}", round, 1, NEVER)
     if (np.diff(found) <= 0).any():

@@ -20,9 +20,27 @@ def finite_numbers(owner: str, name: str, values: ArrayLike) -> NDArray[np.float
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{owner}: {name} must hold numbers, not {reprlib.repr(values)}") from None
+    except OverflowError:
+        raise ValueError(f"{owner}: {name} must be at most 1.8e308, not {reprlib.repr(values)}") from None
     if not np.isfinite(array).all():
-        raise ValueError(f"{owner}: {name} must be finite, not {array[~np.isfinite(array)][0]}")
+        bad = np.asarray(values, dtype=object)[~np.isfinite(array)].flat[0]
+        if bad is None:  # which NumPy takes for nan
+            raise ValueError(f"{owner}: {name} must hold numbers, not None")
+        raise ValueError(f"{owner}: {name} must be finite, not {bad}")
     return array
+
+
+def check_shapes(owner: str, **arrays: NDArray[np.float64] | None) -> None:
+    """An error unless the arrays that are given can be broadcast."""
+    shapes = {name: array.shape for name, array in arrays.items() if array is not None and array.ndim}
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        told = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(
+            f"{owner}: arrays must have one shape, or such that can be broadcast, not {told}; "
+            "give equal lengths, or single numbers"
+        ) from None
 
 
 def numbers_from(owner: str, name: str, values: ArrayLike, least: float) -> NDArray[np.float64]:

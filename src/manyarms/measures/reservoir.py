@@ -6,7 +6,9 @@ often each of them succeeded. The two differ: noise spreads the best arms out, s
 of observed means has the wrong slope, and more arms do not make it better.
 
 *Means.* Given that a gap is below a depth d, log(d / gap) is exponential with rate beta (Hill 1975): the likelihood is
-k log beta - beta S for k such arms, S the sum of these logarithms.
+k log beta - beta S for k such arms, S the sum of these logarithms. A gap of 0 has no logarithm: what is known of it is
+that it is at most the least gap above 0. It enters S with that one, and does not count in k. Such an arm may also be no
+part of the power law, so that the upper end of the interval is the one without it, which is larger.
 
 *Counts and noisy means.* An arm's gap is not seen, so none can be left out for being too large. The distribution of
 means is taken to be the power law within the depth, and below it anything: a histogram with bins 1.5 standard
@@ -80,8 +82,14 @@ MOST_PLAYS = 2**18
 LEAST_DEVIATION = 1.0 / 2000.0
 """Less noise than this counts as so much, for the same reason."""
 
-ROUNDING = 2.0**-53
-"""Means are floats: a gap of 0 counts as this."""
+ROUNDING = 2.0**-50
+"""Means are floats: a gap of at most this share of the top cannot be told from 0."""
+
+LEAST_ROOM = 1e-6
+"""An unknown top is looked for from this share of the depth above the best mean on; if that is above 1, it is 1."""
+
+MOST_DEVIATIONS = 6.0
+"""Normal noise puts a mean as far outside once in a thousand million cases."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,20 +202,21 @@ class Advice:
     @property
     def largest_block(self) -> int:
         """The length of the largest block that begins within the horizon: blocks have 2, 4, 8, … rounds."""
-        return int(2 ** last_block_rank(self.horizon))
+        # It begins with the last round or earlier, after at most that many less one.
+        return int(2 ** last_block_rank(self.horizon - 1))
 
     @property
     def elimination_arms(self) -> tuple[int, int, int]:
         """How many arms the paper's Algorithm 2 draws for the largest block."""
         return self.over_interval(
-            lambda beta: Elimination(beta=beta, preset="paper", horizon=self.horizon).slots(self.horizon)
+            lambda beta: Elimination(beta=beta, preset="paper", horizon=self.horizon).slots(self.horizon - 1)
         )
 
     @property
     def blackbox_arms(self) -> tuple[int, int, int]:
         """How many arms the paper's Algorithm 1 draws for the largest block."""
         return self.over_interval(
-            lambda beta: Blackbox(base=UCB(), beta=beta, preset="paper", horizon=self.horizon).slots(self.horizon)
+            lambda beta: Blackbox(base=UCB(), beta=beta, preset="paper", horizon=self.horizon).slots(self.horizon - 1)
         )
 
     @property
@@ -223,11 +232,12 @@ class Advice:
 
     def __str__(self) -> str:
         found = self.estimate
+        cut = ", cut short by the horizon" if self.largest_block > self.horizon else ""
         lines = [
             f"For {self.horizon:,} rounds and beta {found.beta:.3g} ({found.low:.3g} to {found.high:.3g}):",
             f"- if nothing changes, {spelt(self.fresh_arms, 'fresh arms')}, "
             f"the best of them some {self.best_gap:.2g} below the top {found.top:.4g}",
-            f"- if things change, blocks that double; in the largest, of {self.largest_block:,} rounds,",
+            f"- if things change, blocks that double; in the largest, of {self.largest_block:,} rounds{cut},",
             f"  Elimination draws {spelt(self.elimination_arms, 'fresh arms')}, Blackbox {spelt(self.blackbox_arms)}",
         ]
         return "\n".join(lines + [f"but {warning}" for warning in found.warnings])
@@ -250,7 +260,8 @@ def estimate_from_means(means: ArrayLike, *, top: float | None = 1.0, depth: flo
     means
         One for each arm, in [0, 1]. For rates of success, which are noisy, use ``estimate_from_counts``.
     top
-        The best mean an arm can have; None to estimate it.
+        The best mean an arm can have; None to estimate it. Do not give the best of the means: a mean that is the top
+        itself has no gap to learn from; it counts as at least as good as the next one, with a warning.
     depth
         Gaps up to here follow the power law. None: so that a quarter of the arms is within it.
 
@@ -270,7 +281,14 @@ def estimate_from_means(means: ArrayLike, *, top: float | None = 1.0, depth: flo
     """
     owner = "estimate_from_means"
     top = checked_top(owner, top)
-    mean = np.sort(checked_means(owner, means, top, is_noisy=False))[::-1]
+    mean = np.sort(checked_means(owner, means))[::-1]
+    most = 1.0 if top is None else top
+    bad = mean[(mean < 0.0) | (mean > most)]
+    if bad.size:
+        raise ValueError(
+            f"{owner}: means must lie between 0 and the top, {most:g}, not {bad[0]:g}; "
+            "scale rewards to [0, 1], or give a larger top, or None to estimate it"
+        )
     depth = checked_depth(owner, depth, top)
     if depth is None:
         within = max(min(int(UPPER_SHARE * mean.size), mean.size - 1), 1)
@@ -290,15 +308,28 @@ def estimate_from_means(means: ArrayLike, *, top: float | None = 1.0, depth: flo
     warnings = []
     if np.unique(tail).size < 0.9 * tail.size:
         warnings.append("many means are equal, as rates of few plays are: use estimate_from_counts")
-    if top is None:
+    if top is None and 1.0 - tail[0] > LEAST_ROOM * (tail[0] - threshold):
         fit = spacings_fit(tail, threshold)
     else:
-        fit = hill_fit(tail, threshold, top)
-        if is_broken(np.maximum(top - tail, ROUNDING) / (top - threshold), fit.beta):
-            warnings.append(BROKEN.format(depth=top - threshold))
+        known = 1.0 if top is None else top
+        gaps = known - tail
+        seen = gaps[gaps > ROUNDING * known]
+        if not seen.size:
+            raise ValueError(
+                f"{owner}: all {gaps.size:,} means within the depth are the top itself, {known:g}, and have no gaps; "
+                "give a larger depth; for rates of success use estimate_from_counts"
+            )
+        if seen.size < gaps.size:
+            warnings.append(AT_TOP.format(number=gaps.size - seen.size, top=known, least=seen.min()))
+            if top is not None:
+                warnings[-1] += "; if the top was read off the means, give top=None"
+        fit = hill_fit(seen, gaps.size - seen.size, known - threshold, known)
+        if is_broken(gaps / (known - threshold), fit.beta):
+            warnings.append(BROKEN.format(depth=known - threshold))
     return estimate(fit, threshold, mean.size, tail.size / mean.size, warnings)
 
 
+AT_TOP = "gaps of 0 (means that are the top itself, {top:g}: {number:,}) count as at most the next gap, {least:.2g}"
 BROKEN = "the tail within {depth:.3g} of the top is not a power law: try a smaller depth"
 
 
@@ -313,14 +344,17 @@ class Fit(NamedTuple):
     top_high: float
 
 
-def hill_fit(tail: Floats, threshold: float, top: float) -> Fit:
-    """Hill's estimate, with the interval of its likelihood."""
-    total = float(np.log((top - threshold) / np.maximum(top - tail, ROUNDING)).sum())
+def hill_fit(gaps: Floats, smaller: int, depth: float, top: float) -> Fit:
+    """Hill's estimate, with the interval of its likelihood; so many gaps are only known to be at most the least."""
+    total = float(np.log(depth / gaps).sum())
 
-    def log_likelihood(beta: float) -> float:
-        return tail.size * math.log(beta) - beta * total
+    def log_likelihood(beta: float, total: float) -> float:
+        return gaps.size * math.log(beta) - beta * total
 
-    beta, low, high = profiled(log_likelihood)
+    counted = total + smaller * math.log(depth / float(gaps.min()))
+    beta, low, high = profiled(functools.partial(log_likelihood, total=counted))
+    if smaller:  # the interval also holds what is likely if those arms are left out, as no part of the power law
+        high = profiled(functools.partial(log_likelihood, total=total))[2]
     return Fit(beta, low, high, top, top, top)
 
 
@@ -341,7 +375,7 @@ def spacings_fit(tail: Floats, threshold: float) -> Fit:
     best = float(tail[0])
     room = best - threshold
     # From just above the best mean to 1: the top cannot be below the best arm, nor above 1.
-    tops = best + np.geomspace(1e-6 * room, max(1.0 - best, 2e-6 * room), 240)
+    tops = best + np.geomspace(LEAST_ROOM * room, 1.0 - best, 240)
 
     def log_products(beta: float) -> Floats:
         # The survival function at the means, from 1 at the threshold down to 0 at the top.
@@ -422,7 +456,7 @@ def estimate_from_noisy_means(
     Parameters
     ----------
     means
-        The average reward of each arm; noise may put it outside [0, 1].
+        The average reward of each arm; noise may put it outside [0, 1], by up to six of its standard deviations.
     variances
         The variance of each of these averages (that of a reward divided by the plays), or one for all.
     top, depth
@@ -445,11 +479,20 @@ def estimate_from_noisy_means(
     """
     owner = "estimate_from_noisy_means"
     top = checked_top(owner, top)
-    mean = checked_means(owner, means, top, is_noisy=True)
+    mean = checked_means(owner, means)
     variance = numbers_above(owner, "variances", variances, 0.0)
     if variance.ndim > 1 or (variance.ndim == 1 and variance.size != mean.size):
         raise ValueError(f"{owner}: means has {mean.size:,} arms but variances has shape {variance.shape}")
     deviation = np.maximum(np.sqrt(np.broadcast_to(variance, mean.shape)), LEAST_DEVIATION)
+    most = 1.0 if top is None else top
+    outside = np.maximum(-mean, mean - most) / deviation
+    if outside.max() > MOST_DEVIATIONS:
+        arm = int(outside.argmax())
+        raise ValueError(
+            f"{owner}: means must lie between 0 and the top, {most:g}, but for noise, not {mean[arm]:g} for arm {arm}, "
+            f"{outside[arm]:,.0f} standard deviations outside; scale rewards to [0, 1] and variances with them, "
+            "or give a larger top or larger variances"
+        )
     return estimate_from(NoisyMeans(mean, deviation), top, checked_depth(owner, depth, top))
 
 
@@ -559,14 +602,17 @@ def estimate_from(observations: Observations, top: float | None, depth: float | 
     observed = observations.observed
     likely_top = float(observed.max()) if top is None else top
     resolved = resolved_depth(observations, likely_top)
+    remedy = "play arms more"
     if depth is None:
         depth = max(likely_top - float(np.quantile(observed, 1.0 - UPPER_SHARE)), resolved)
+    elif depth < resolved <= likely_top / 2.0:
+        remedy = f"give a depth of {resolved:.2g} or more, or play arms more"
     threshold = max(likely_top - depth, 0.0)
     warnings = []
     if resolved > min(depth * (1.0 + 1e-9), likely_top / 2.0):
         warnings.append(
             f"plays are too few: noise blurs gaps of less than {resolved:.2g}, "
-            f"and the estimate rests on arms as far as {likely_top - threshold:.2g} from the top"
+            f"and the estimate rests on arms as far as {likely_top - threshold:.2g} from the top: {remedy}"
         )
     if top is None:
         fit = fit_with_top(observations, threshold, likely_top)
@@ -837,18 +883,10 @@ def checked_depth(owner: str, depth: float | None, top: float | None) -> float |
     return value
 
 
-def checked_means(owner: str, means: ArrayLike, top: float | None, is_noisy: bool) -> Floats:
+def checked_means(owner: str, means: ArrayLike) -> Floats:
     """One mean for each arm."""
     mean = finite_numbers(owner, "means", means)
     if mean.ndim != 1:
         raise ValueError(f"{owner}: means must be a list with one entry for each arm, not of shape {mean.shape}")
     checked_sample(owner, mean.size)
-    if not is_noisy:
-        most = 1.0 if top is None else top
-        bad = mean[(mean < 0.0) | (mean > most)]
-        if bad.size:
-            raise ValueError(
-                f"{owner}: means must lie between 0 and the top, {most:g}, not {bad[0]:g}; "
-                "scale rewards to [0, 1], or give a larger top, or None to estimate it"
-            )
     return mean

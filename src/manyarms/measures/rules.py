@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..specs import fraction, plain_number, positive
+from .inputs import one_of
 from .safety import NEVER, TOLERANCE, Allowance
 from .windows import BLOCK, NEW, RUN, WINDOW, Terms
 
@@ -76,10 +77,10 @@ class ShiftRule:
         object.__setattr__(self, "beta", positive("ShiftRule", "beta", self.beta))
         object.__setattr__(self, "kappa", positive("ShiftRule", "kappa", self.kappa))
         object.__setattr__(self, "top", fraction("ShiftRule", "top", self.top))
-        one_of("preset", self.preset, PRESETS)
-        one_of("order", self.order, tuple(ORDERS))
-        one_of("rounding", self.rounding, ROUNDINGS)
-        one_of("past", self.past, PASTS)
+        one_of("ShiftRule", "preset", self.preset, PRESETS)
+        one_of("ShiftRule", "order", self.order, tuple(ORDERS))
+        one_of("ShiftRule", "rounding", self.rounding, ROUNDINGS)
+        one_of("ShiftRule", "past", self.past, PASTS)
         if self.horizon is not None:
             object.__setattr__(self, "horizon", whole("ShiftRule", "horizon", self.horizon, 1, NEVER))
         for name in ("threshold_scale", "budget_scale"):
@@ -156,16 +157,16 @@ class FiniteShiftRule:
         return f"{self.arms} arms, threshold scale {self.threshold_scale:g}"
 
 
-def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """An error unless the value is one of the choices."""
-    if value not in choices:
-        raise ValueError(f"ShiftRule: {name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
-
-
 def whole(owner: str, name: str, value: Any, least: int, most: int) -> int:
-    """The value as a whole number in that range."""
+    """The value as a whole number in that range; no number is beyond 2^62."""
     plain = plain_number(value)
-    if isinstance(plain, bool) or not isinstance(plain, int) or not least <= plain <= most:
-        span = f"from {least:,} to {most:,}" if most < NEVER else "" if least < 0 else f"of at least {least}"
-        raise ValueError(f"{owner}: {name} must be a whole number {span}".rstrip() + f", not {value!r}")
-    return plain
+    is_whole = isinstance(plain, int) and not isinstance(plain, bool)
+    if is_whole and least <= plain <= most:
+        return int(plain)
+    if is_whole and abs(plain) > NEVER:
+        span = f"from {'-2^62' if least < 0 else least} to 2^62"
+    elif most < NEVER:
+        span = f"from {least:,} to {most:,}"
+    else:
+        span = "" if least < 0 else f"of at least {least}"
+    raise ValueError(f"{owner}: {name} must be a whole number {span}".rstrip() + f", not {value!r}")

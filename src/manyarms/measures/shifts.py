@@ -16,15 +16,14 @@ Deviations: none with the preset ``"literal"``. The definition leaves some thing
 
 import dataclasses
 import math
-import operator
 import reprlib
-from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..specs import fraction
+from .entries import Entries
 from .rules import FiniteShiftRule, ShiftRule, whole
 from .safety import NEVER, TOLERANCE, Allowance, Starts, fill_table, new_starts
 from .windows import (
@@ -61,8 +60,8 @@ class Shift(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Shifts:
-    """The significant shifts of a run; a sequence of ``Shift``.
+class Shifts(Entries[Shift]):
+    """The significant shifts of a run; a sequence of ``Shift``. A slice is a tuple of them.
 
     Attributes
     ----------
@@ -74,6 +73,7 @@ class Shifts:
         The rounds of the shifts, counted from 1.
     """
 
+    _noun = "shift"
     rule: ShiftRule | FiniteShiftRule
     horizon: int
     rounds: NDArray[np.int64]
@@ -85,11 +85,7 @@ class Shifts:
     def __len__(self) -> int:
         return int(self.rounds.size)
 
-    def __getitem__(self, number: int) -> Shift:
-        number = operator.index(number)
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"no shift {number}; there are {len(self)}")
-        number %= len(self)
+    def _entry(self, number: int) -> Shift:
         first = int(self._last_row[number - 1]) if number else 0
         rows = slice(first, int(self._last_row[number]))
         columns = (self._arm[rows].tolist(), self._start[rows].tolist(), self._end[rows].tolist())
@@ -98,9 +94,6 @@ class Shifts:
             opened=int(self.rounds[number - 1]) if number else 1,
             witnesses=tuple(Witness(*row) for row in zip(*columns, strict=True)),
         )
-
-    def __iter__(self) -> Iterator[Shift]:
-        return (self[number] for number in range(len(self)))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{round:,}" for round in self.rounds[:8].tolist()) + (", …" if len(self) > 8 else "")
@@ -360,6 +353,8 @@ def first_unsafe_round(
     """
     played, mean, next_mean = checked_log(arms, means, next_means)
     rounds = played.size
+    if not rounds:
+        raise ValueError("first_unsafe_round: arms is empty; give a run of at least one round")
     start = whole("first_unsafe_round", "start", start, 1, rounds)
     arm = whole("first_unsafe_round", "arm", arm, -NEVER, NEVER)
     places = np.flatnonzero(played == arm)
@@ -484,32 +479,39 @@ def numbered(arms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     return slots, arm_of_slot
 
 
-def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    """The values as an array of whole numbers."""
-    array = np.asarray(values)
+def whole_numbers(
+    name: str, values: ArrayLike, each: str = "round", remedy: str = "number the arms and blocks first"
+) -> NDArray[np.int64]:
+    """The values as an array of whole numbers, one for each round or what else there is."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must hold whole numbers, not {reprlib.repr(values)}; {remedy}") from None
     if array.ndim != 1:
-        raise ValueError(f"{name} must be a list with one entry for each round, not of shape {array.shape}")
+        raise ValueError(f"{name} must be a list with one entry for each {each}, not of shape {array.shape}")
     if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{name} must hold whole numbers, not {array.dtype}; number the arms and blocks first")
-    if array.dtype == np.uint64 and array.size and array.max() > np.uint64(NEVER):
-        raise ValueError(f"{name} must be at most 2^62, not {array.max()}; number them anew")
+        what = reprlib.repr(values) if array.dtype == object else array.dtype
+        raise ValueError(f"{name} must hold whole numbers, not {what}; {remedy}")
+    for number in (int(array.min()), int(array.max())) if array.size else ():
+        if abs(number) > NEVER:
+            raise ValueError(f"{name} must lie between -2^62 and 2^62, not {number}; number them anew")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-def numbers(name: str, values: ArrayLike, dimensions: int) -> NDArray[np.float64]:
-    """The values as an array of means."""
+def numbers(name: str, values: ArrayLike, dimensions: int, each: str = "round") -> NDArray[np.float64]:
+    """The values as an array of means, one for each round or what else there is."""
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must hold numbers, not {reprlib.repr(values)}") from None
     if array.ndim != dimensions:
-        form = "a list with one entry for each round" if dimensions == 1 else "a table of rounds by arms"
+        form = f"a list with one entry for each {each}" if dimensions == 1 else "a table of rounds by arms"
         raise ValueError(f"{name} must be {form}, not of shape {array.shape}")
     is_good = (array >= 0.0) & (array <= 1.0)
     if not is_good.all():
         place = tuple(int(index) for index in np.argwhere(~is_good)[0])
         raise ValueError(
-            f"{name} must lie in [0, 1], not {array[place]} in round {place[0] + 1}; scale rewards to [0, 1] first"
+            f"{name} must lie in [0, 1], not {array[place]} in {each} {place[0] + 1}; scale rewards to [0, 1] first"
         )
     return np.ascontiguousarray(array)
 
