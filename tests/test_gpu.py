@@ -339,23 +339,47 @@ def test_entries_of_one_slot_lie_in_as_few_records_as_possible(cuda, state):
 @example(state=Outer(np.zeros(3), Inner(1.0, (np.zeros(3, int), np.zeros(3), np.zeros(3, int))), 3, (np.zeros(3),)))
 def test_integers_and_the_floats_after_them_are_one_access_of_16_bytes(cuda, state):
     layout = cuda.Layout(state)
-    for integers, floats in itertools.pairwise(by_slot(state)):
+    for integers, floats in [*itertools.pairwise(by_slot(state)), *neighbours(state)]:
         if (integers.dtype.kind, floats.dtype.kind) == ("i", "f"):
             one, other = layout.slices[id(integers)], layout.slices[id(floats)]
             assert (other.start, other.step) == (one.start + 1, one.step)
             assert one.start % 2 == one.step % 2 == 0
 
 
+def neighbours(state):
+    """Arrays of 8-byte integers and floats that are neighbouring fields and equally long, as deep as they lie."""
+    if not isinstance(state, tuple):
+        return []
+    deeper = [pair for part in state for pair in neighbours(part)]
+    fields = [part if isinstance(part, np.ndarray) else None for part in state]
+    return deeper + [
+        (one, other)
+        for one, other in itertools.pairwise(fields)
+        if one is not None and other is not None and (one.dtype, other.dtype) == (np.int64, np.float64)
+        if one.size == other.size
+    ]
+
+
 @exactly
 @given(state=states)
 @example(state=Outer(np.zeros(3), Inner(1.0, (np.zeros(3, np.uint64), np.zeros(3, np.uint64))), 3, (np.zeros(9),)))
+@example(state=Outer(np.zeros(3), Inner(1.0, (np.zeros(9, int), np.zeros(9), np.zeros(9, int))), 3, (np.zeros(9),)))
 def test_every_other_array_lies_in_one_piece_and_begins_with_a_record(cuda, state):
     layout = cuda.Layout(state)
-    slots = {id(array) for array in by_slot(state)}
+    together = {id(array) for array in by_slot(state)} | {id(array) for pair in neighbours(state) for array in pair}
     for array in arrays_of(state):
-        if id(array) not in slots:
+        if id(array) not in together:
             assert layout.slices[id(array)].step == 1
             assert layout.slices[id(array)].start * array.itemsize % cuda.RECORD == 0
+
+
+def test_a_base_with_more_slots_than_the_world_keeps_its_pairs(cuda):
+    # Whoever runs a base may give it another number of arms than the world has slots.
+    base = ma.UCB().start(7)
+    layout = cuda.Layout((ma.World(ma.Uniform()).start(4), base))
+    plays, sums = layout.slices[id(base.plays)], layout.slices[id(base.sums)]
+    assert (sums.start, plays.start % 2, plays.step) == (plays.start + 1, 0, 2)
+    assert layout.slices[id(base.keys)].step == 1
 
 
 @pytest.mark.parametrize("policy", list(POLICIES))

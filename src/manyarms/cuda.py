@@ -13,6 +13,7 @@ one while our kernel is compiled, and what comes out is looked through.
 """
 
 import contextlib
+import itertools
 import re
 import threading
 import warnings
@@ -153,8 +154,9 @@ class Layout:
     Arrays with an entry for each slot lie entry by entry side by side, up to RECORD bytes an entry: a round
     touches the entries of one slot in several arrays, and that is one access instead of several. Those arrays
     are as long as the first one, the world's, and not of unsigned integers, which hold what is looked up by
-    other things than slots. An array of integers and one of floats right after it never part, and begin at
-    an even place: ``load_both`` and ``store_both`` rely on that. Every other array lies in one piece.
+    other things than slots. An array of integers and one of floats that is the next field of the same state and as
+    long, whatever their length, never part, and begin at an even place: ``load_both`` and ``store_both`` rely on
+    that. Every other array lies in one piece.
     """
 
     def __init__(self, state: Any) -> None:
@@ -168,6 +170,9 @@ class Layout:
         by_slot = [array for array in arrays if array.size == slots and array.dtype.kind != "u" and array.itemsize == 8]
         for side_by_side in _records(by_slot):
             self._place(side_by_side)
+        for pair in _pairs_of(state):
+            if id(pair[0]) not in self.slices:
+                self._place(pair)
         for array in arrays:
             if id(array) not in self.slices:
                 self._place([array])
@@ -181,6 +186,21 @@ class Layout:
         for place, array in enumerate(side_by_side):
             self.slices[id(array)] = slice(start + place, start + size * step, step)
         self.bytes += -(-size * step * item // RECORD) * RECORD
+
+
+def _pairs_of(state: Any) -> list[list[Any]]:
+    """Arrays of 8-byte integers and floats, equally long, that are neighbouring fields of one state."""
+    if not isinstance(state, tuple):
+        return []
+    deeper = [pair for part in state for pair in _pairs_of(part)]
+    return deeper + [[one, other] for one, other in itertools.pairwise(state) if _are_a_pair(one, other)]
+
+
+def _are_a_pair(one: Any, other: Any) -> bool:
+    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
+        return False
+    is_written = bool(one.flags.writeable and other.flags.writeable)  # others are shared by all replications
+    return is_written and one.size == other.size and (one.dtype, other.dtype) == (np.int64, np.float64)
 
 
 def _records(arrays: list[Any]) -> list[list[Any]]:
