@@ -299,7 +299,7 @@ def test_without_a_horizon_blocks_double_with_their_own_m():
 short_horizons = horizons.map(lambda horizon: min(horizon, 250))  # the twins look at all rewards in every round
 cbts = st.builds(
     ma.CBT,
-    beta=st.sampled_from([0.5, 1.0, 2.0]),
+    beta=st.sampled_from([0.5, 1.0, 2.0, "auto"]),
     first_loss=st.sampled_from([1.0, 0.5]),
     target=maybe(0.05, 0.4),
     horizon=told_horizons,
@@ -470,7 +470,7 @@ told_changes = [
 ucbts = st.builds(
     lambda told, **more: ma.UCBTASW(**told, **more),
     st.sampled_from(told_changes),
-    beta=st.sampled_from([0.5, 1.0, 2.0]),
+    beta=st.sampled_from([0.5, 1.0, 2.0, "auto"]),
     width=st.sampled_from([0.02, 0.1, 0.5, 2.0]),  # with 12 hardly an arm is dropped in so few rounds
     top=tops,
     horizon=told_horizons,

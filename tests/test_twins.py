@@ -79,6 +79,7 @@ betas = st.one_of(
     st.sampled_from([0.5, 0.8, 1.0, 1.2, 2.0]),
     st.integers(300, 3000).map(lambda thousandths: thousandths / 1000),
 )
+betas_or_auto = st.one_of(betas, betas, st.just("auto"))
 reservoirs = st.builds(ma.PowerLaw, beta=betas, top=st.sampled_from([1.0, 1.0, 0.8]))
 tops = st.sampled_from([1.0, 1.0, 0.8])
 inverse_trends = st.sampled_from([ma.Rotting("1/t"), ma.Rotting("30/t"), ma.Rising("3/t")])
@@ -111,7 +112,7 @@ told_horizons = st.sampled_from([None, None, "doubling", 50, 4096])
 
 eliminations = st.builds(
     ma.Elimination,
-    beta=betas,
+    beta=betas_or_auto,
     preset=st.sampled_from(["paper", "published", "calibrated"]),
     threshold=maybe(0.02, 0.1, 0.3),
     log_base=maybe(2, "e", 10.0),
@@ -127,25 +128,26 @@ def blackboxes(base):
     return st.builds(
         ma.Blackbox,
         base=base,
-        beta=betas,
+        beta=betas_or_auto,
         preset=st.sampled_from(["paper", "published", "calibrated"]),
         threshold=maybe(0.05, 0.2, 0.5),
         log_power=maybe(0.0, 1.0, 1.5),
         log_base=maybe(2, "e", 10.0),
         log_factor=maybe(True, False),
         base_horizon=maybe("block", "run"),
+        warm_start=maybe(True, False),
         top=tops,
         horizon=told_horizons,
     )
 
 
 def subsamples(base):
-    return st.builds(ma.Subsample, base=base, beta=betas, arms=maybe(1, 2, 3, 17, 64), horizon=told_horizons)
+    return st.builds(ma.Subsample, base=base, beta=betas_or_auto, arms=maybe(1, 2, 3, 17, 64), horizon=told_horizons)
 
 
 ssucbs = st.builds(
     ma.SSUCB,
-    beta=betas,
+    beta=betas_or_auto,
     preset=st.sampled_from(["paper", "published", "calibrated"]),
     sigma=maybe(0.1, 0.5),
     arms=maybe(1, 2, 3, 17, 64),

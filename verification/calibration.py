@@ -5,6 +5,9 @@ In each of these cells, a setting's regret is divided by the least regret of the
 setting with the least geometric mean of these ratios over all cells is the best compromise; the
 worst ratio is shown beside it. Nothing is chosen per world.
 
+For policies that restart, how often they do so for no reason is shown too: restarts in 10^6 rounds of worlds that stand
+still, over the cells of the longest horizon.
+
 The result is printed and written to docs/calibration-tables.md.
 """
 
@@ -37,11 +40,11 @@ def elimination_grid(beta: float) -> dict[str, ma.Policy]:
 
 
 def blackbox_grid(beta: float) -> dict[str, ma.Policy]:
-    """Thresholds for two powers of the logarithm, with the paper's UCB as base."""
+    """Thresholds for two powers of the logarithm, cold and warm, with the paper's UCB as base."""
     settings = [(1.0, threshold) for threshold in (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)]
     settings += [(0.0, threshold) for threshold in (5.0, 10.0, 20.0, 40.0)]
     return {
-        f"threshold {threshold:g}, log power {power:g}": ma.Blackbox(
+        f"threshold {threshold:g}, log power {power:g}, {'warm' if warm else 'cold'}": ma.Blackbox(
             base=ma.UCB(),
             beta=beta,
             threshold=threshold,
@@ -49,8 +52,9 @@ def blackbox_grid(beta: float) -> dict[str, ma.Policy]:
             log_base=2,
             log_factor=False,
             base_horizon="block",
+            warm_start=warm,
         )
-        for power, threshold in settings
+        for (power, threshold), warm in itertools.product(settings, (False, True))
     }
 
 
@@ -66,6 +70,8 @@ def calibrate(grid, horizons: dict[int, int], seed: int) -> Table:
     """Ratios to the best of the grid, over all cells; the best setting first."""
     ratios: dict[str, list[float]] = {}
     restarts: dict[str, list[float]] = {}
+    false_restarts: dict[str, list[float]] = {}
+    still_ratios: dict[str, list[float]] = {}
     for beta, drift, noise in itertools.product(BETAS, DRIFTS, NOISES):
         world = ma.World(ma.PowerLaw(beta), drift, noise)
         policies = grid(beta)
@@ -75,7 +81,12 @@ def calibrate(grid, horizons: dict[int, int], seed: int) -> Table:
             best = min(means.values())
             for name, mean in means.items():
                 ratios.setdefault(name, []).append(mean / best)
-                restarts.setdefault(name, []).append(float(result.final(name, "restarts").mean()))
+                found = float(result.final(name, "restarts").mean())
+                restarts.setdefault(name, []).append(found)
+                if isinstance(drift, ma.Still):
+                    still_ratios.setdefault(name, []).append(mean / best)
+                    if horizon == max(horizons):
+                        false_restarts.setdefault(name, []).append(found * 1e6 / horizon)
             print(".", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     rows = [
@@ -84,6 +95,8 @@ def calibrate(grid, horizons: dict[int, int], seed: int) -> Table:
             "geometric mean": math.exp(np.mean(np.log(found))),
             "worst": max(found),
             "mean restarts": float(np.mean(restarts[name])),
+            "still: geometric mean": math.exp(np.mean(np.log(still_ratios[name]))),
+            "false restarts in 10^6": float(np.mean(false_restarts[name])),
         }
         for name, found in ratios.items()
     ]
@@ -105,7 +118,8 @@ def main() -> None:
         f"Made by `make calibrate` with seed {options.seed}: {cells} cells "
         f"(betas {', '.join(map(str, BETAS))}; {len(DRIFTS)} drifts; {len(NOISES)} noises; "
         f"horizons {', '.join(f'{horizon:,}' for horizon in horizons)}). "
-        "A ratio is a setting's mean regret over the least of its grid in that cell.",
+        "A ratio is a setting's mean regret over the least of its grid in that cell. *Still*: over the cells where "
+        "nothing changes; false restarts are those of these cells at the longest horizon, in 10^6 rounds.",
     ]
     for title, grid in (("Elimination", elimination_grid), ("Blackbox(UCB)", blackbox_grid), ("SSUCB", ssucb_grid)):
         table = calibrate(grid, horizons, options.seed)

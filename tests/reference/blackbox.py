@@ -6,30 +6,44 @@ import math
 from manyarms.arithmetic import power
 
 from .sizes import assumed_horizon, blackbox_size, log
+from .tail import Tail, estimate_for
 
 
-def blackbox(counts, new_base, *, beta, horizon, threshold, log_power, log_base, log_factor, base_horizon, top):
+def blackbox(
+    counts, new_base, *, beta, horizon, threshold, log_power, log_base, log_factor, base_horizon, top, warm_start
+):
     """``horizon`` is None when unknown. ``new_base(arms, horizon, log_horizon)`` makes a base."""
     t = 1
+    tail = Tail(top)
     while True:  # one turn for each episode (line 2, and line 10: return to line 3)
         # Line 3: for m = 1, 2, …; beyond ceil(log T) if there are more rounds.
         restart = False
+        good = []
         for m in itertools.count(1):
             # Line 4: subsample S_m arms, at most 2^m.
             reckoned = assumed_horizon(horizon, t - 1 + 2**m)
-            size = blackbox_size(m, beta, reckoned, log_base, log_factor)
-            subsample = list(range(counts.arms, counts.arms + size))
-            counts.arms += size
+            # With a warm start, the good arms of the block before stay, and fresh ones fill it up.
+            subsample = list(good) if warm_start else []
+            size = blackbox_size(m, estimate_for(beta, tail, m), reckoned, log_base, log_factor)
+            if beta == "auto":
+                size = max(size, len(subsample))
+            assert len(subsample) <= size
+            while len(subsample) < size:
+                subsample.append(counts.arms)
+                counts.arms += 1
             counts.blocks += 1
             # Line 5: a new instance of the base, told the length of the block (or of the run).
             told = 2**m if base_horizon == "block" else reckoned
             base = new_base(size, told, log(told, log_base))
             losses = 0.0
+            played = dict.fromkeys(subsample, 0)
             for _ in range(2**m):  # line 6
                 # Line 7: play as the base chooses.
                 place = base.pick()
                 reward = yield subsample[place], 1.0
                 t += 1
+                tail.saw(subsample[place], reward)
+                played[subsample[place]] += 1
                 base.learn(place, reward)
                 # Line 8, the changepoint test: the sum of delta-hat_s = 1 - Y_s over the block.
                 losses += top - reward
@@ -41,4 +55,6 @@ def blackbox(counts, new_base, *, beta, horizon, threshold, log_power, log_base,
             if restart:
                 counts.restarts += 1  # line 9: l <- l + 1
                 break
+            # Good: at least its share of the block's plays.
+            good = [arm for arm in subsample if played[arm] >= 2**m / size]
             # Line 12: the block is over; the next one follows.

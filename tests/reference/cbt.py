@@ -6,9 +6,10 @@ Every bound is computed anew from all losses of its arm in every round.
 import itertools
 import math
 
-from manyarms.arithmetic import natural_log, power
+from manyarms.arithmetic import binary_log, natural_log, power
 
 from .dense import first_of_the_largest, shortened
+from .tail import Tail
 
 
 def slack(n):
@@ -34,10 +35,16 @@ def blocks_of(counts, horizon):
         yield n, range(n) if horizon is None else itertools.count()
 
 
+def target_of(beta, first_loss, n):
+    """The average of (zeta - gap)^+ over gaps with P(gap < x) = x^beta is zeta^(beta + 1) / (beta + 1) = lambda / n."""
+    return power((beta + 1) * first_loss / n, 1 / (beta + 1))
+
+
 def cbt(counts, *, beta, first_loss, target, horizon):
+    if beta == "auto":
+        yield from cbt_without_beta(counts, first_loss, target, horizon)
     for n, rounds in blocks_of(counts, horizon):
-        # The average of (zeta - gap)^+ over gaps with P(gap < x) = x^beta is zeta^(beta + 1) / (beta + 1) = lambda / n.
-        zeta = target if target is not None else power((beta + 1) * first_loss / n, 1 / (beta + 1))
+        zeta = target if target is not None else target_of(beta, first_loss, n)
         losses = {}  # of every arm, as in the source: none is forgotten
         for _ in rounds:
             arm = min(losses, key=lambda arm: bound(losses[arm], n), default=None)
@@ -47,6 +54,21 @@ def cbt(counts, *, beta, first_loss, target, horizon):
                 losses[arm] = []
             reward = yield arm, 1.0
             losses[arm].append(1.0 - reward)
+
+
+def cbt_without_beta(counts, first_loss, target, horizon):
+    """One arm after another; the target follows the estimate whenever a fresh arm is drawn."""
+    tail = Tail()
+    for n, rounds in blocks_of(counts, horizon):
+        zeta, losses = -math.inf, [1.0]  # as if an arm had just failed
+        for _ in rounds:
+            if bound(losses, n) > zeta:
+                arm, losses = counts.arms, []
+                counts.arms += 1
+                zeta = target if target is not None else target_of(tail.cautious(binary_log(n)), first_loss, n)
+            reward = yield arm, 1.0
+            losses.append(1.0 - reward)
+            tail.saw(arm, reward)
 
 
 def empirical_cbt(counts, *, keep, horizon, let_go=None):

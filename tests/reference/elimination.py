@@ -4,11 +4,13 @@ import itertools
 
 from .sizes import assumed_horizon, elimination_size, log
 from .squares import bits_at, uniform
+from .tail import Tail, estimate_for
 
 
 def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, cap, warm_start, top):
     """``horizon`` is None when unknown. ``key`` is that of the policy's stream: round t is address (t, 0)."""
     t = 1
+    tail = Tail(top)
     while True:  # one turn for each episode (line 1, and line 9: return to line 2)
         live = []
         # Line 2: for m = 1, 2, …. T rounds have passed by m = ceil(log T); ours go on if they are asked to.
@@ -16,8 +18,10 @@ def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, 
             # Line 3: subsample A_m and let G <- A_m. With a warm start, the arms that are still live stay, and
             # fresh ones fill it up.
             reckoned = assumed_horizon(horizon, t - 1 + 2**m)
-            size = elimination_size(m, beta, reckoned, log_base, log_factor, cap)
             subsample = list(live) if warm_start else []
+            size = elimination_size(m, estimate_for(beta, tail, m), reckoned, log_base, log_factor, cap)
+            if beta == "auto":
+                size = max(size, len(subsample))
             assert len(subsample) <= size
             while len(subsample) < size:
                 subsample.append(counts.arms)
@@ -31,6 +35,7 @@ def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, 
                 arm = live[int(uniform(bits_at(key, t, 0)) * len(live))]
                 reward = yield arm, probability
                 t += 1
+                tail.saw(arm, reward)
                 # IW_t(a) = (1 - Y_t(a_t)) 1{a_t = a} / P(a_t = a): zero for all but the played arm.
                 scores[arm] += (top - reward) / probability
                 # Line 6: drop every a in G_t whose sum is at least C_2 |A_m| log T.

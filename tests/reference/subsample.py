@@ -1,27 +1,40 @@
 """Bayati, Hamidi, Johari & Khosravi (NeurIPS 2020): draw K arms once, run a base on them.
 
 SSUCB is this with the asymptotically optimal UCB, SS-Greedy with the greedy base. Without a
-horizon: blocks of 2, 4, 8, … rounds, each with a fresh subsample of the size that fits.
+horizon: blocks of 2, 4, 8, … rounds, each with a fresh subsample of the size that fits. With a
+horizon but without beta: a pilot of ceil(sqrt(T)) rounds on half as many arms first.
 """
 
 import itertools
+import math
 
-from manyarms.arithmetic import natural_log
+from manyarms.arithmetic import binary_log, natural_log
 
 from .sizes import subsample_size
+from .tail import Tail, estimate_for
 
 
 def subsample(counts, new_base, *, beta, arms=None, horizon=None, published=False):
     """``arms`` is K in place of the rule; ``horizon`` is None when unknown."""
+    tail = Tail()
+    pilot = math.isqrt(horizon - 1) + 1 if horizon is not None and beta == "auto" else 0
     for m in itertools.count(1):
-        length = 2**m if horizon is None else horizon
-        size = subsample_size(length, beta, published) if arms is None else min(arms, length)
+        is_pilot = pilot > 0 and m == 1
+        ends = horizon is None or is_pilot
+        length = pilot if is_pilot else 2**m if horizon is None else max(horizon - pilot, 1)
+        if is_pilot:
+            size = (length + 1) // 2
+        elif arms is not None:
+            size = min(arms, length)
+        else:
+            size = subsample_size(length, estimate_for(beta, tail, binary_log(length)), published)
         drawn = list(range(counts.arms, counts.arms + size))
         counts.arms += size
         counts.blocks += 1
         base = new_base(size, length, natural_log(max(length, 2)))
-        # A known horizon that has passed changes nothing: the only block goes on.
-        for _ in range(length) if horizon is None else itertools.count():
+        # A known horizon that has passed changes nothing: the last block goes on.
+        for _ in range(length) if ends else itertools.count():
             place = base.pick()
             reward = yield drawn[place], 1.0
             base.learn(place, reward)
+            tail.saw(drawn[place], reward)

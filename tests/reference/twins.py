@@ -24,6 +24,7 @@ BLACKBOX_PRESETS = {
     "paper": {"threshold": 1.0, "log_power": 3.0, "log_base": 2, "log_factor": False, "base_horizon": "block"},
     "published": {"threshold": 1.0, "log_power": 3.0, "log_base": "e", "log_factor": True, "base_horizon": "run"},
 }
+BLACKBOX_PRESETS = {name: preset | {"warm_start": False} for name, preset in BLACKBOX_PRESETS.items()}
 SSUCB_PRESETS = {"paper": {"sigma": 1.0}, "published": {"sigma": 1.0}}
 
 

@@ -1,10 +1,12 @@
 """Kim, Vojnović & Yun (NeurIPS 2024), Algorithm 1: UCBT-ASW, with every window summed anew in every round."""
 
 import itertools
+import math
 
-from manyarms.arithmetic import power
+from manyarms.arithmetic import binary_log, power
 
 from .aucbt_asw import worst_index
+from .tail import Tail
 
 
 def threshold(T, beta, variation, changes):  # noqa: N803
@@ -21,16 +23,19 @@ def threshold(T, beta, variation, changes):  # noqa: N803
 
 def ucbt_asw(counts, *, beta, variation, changes, delta, width, top, horizon):
     """``horizon`` is None when unknown."""
+    tail = Tail(top)
     for m in itertools.count(1):  # without a horizon one turn for each block of 2, 4, 8, … rounds, else only one
         length = 2**m if horizon is None else horizon
         T = max(length, 2)  # noqa: N806
-        least = top - (threshold(T, beta, variation, changes) if delta is None else delta)
         counts.blocks += 1
-        arm, rewards = counts.arms, []
-        counts.arms += 1
+        least, rewards = math.inf, [0.0]  # as if an arm had just fallen short
         for _ in range(length) if horizon is None else itertools.count():
             if worst_index(rewards, width, T) < least:
                 arm, rewards = counts.arms, []
                 counts.arms += 1
+                now = tail.cautious(binary_log(T)) if beta == "auto" else beta
+                least = top - (threshold(T, now, variation, changes) if delta is None else delta)
             reward = yield arm, 1.0
             rewards.append(reward)
+            if beta == "auto":
+                tail.saw(arm, reward)

@@ -15,7 +15,10 @@ delta-hat -> top - reward; l -> tally.restarts + 1.
 Deviations: ``log_factor`` and ``base_horizon`` (as in the paper by default) reproduce the
 settings behind the published figure. Without a horizon, log T is taken of the power of two
 that covers the end of the block. Blocks go on beyond m = ceil(log T). A horizon of 1 counts as 2,
-so that its logarithm is not 0.
+so that its logarithm is not 0. ``warm_start`` (off in the paper, on in the calibrated preset) lets the arms that the
+base has played at least their share of a block, its length / its arms, stay in the next one's subsample, which
+fresh arms fill up; the base forgets all. ``beta="auto"`` estimates beta anew for every block (`policies.tail`); should
+that make the subsample smaller than such arms are many, they all stay.
 """
 
 import dataclasses
@@ -28,14 +31,13 @@ from numpy.typing import NDArray
 from ..arithmetic import power
 from ..bases.base import Base
 from ..compiled import kernel, rarely
-from ..contract import Choice, Counts, learn, register, renew
+from ..contract import Choice, Counts, learn, pick, register, relocate, renew
 from ..specs import flag, fraction, number, positive
 from ..streams import UNSET_KEY
 from .base import (
     Block,
     Policy,
     Tally,
-    ask_the_base,
     assumed_horizon,
     block_counts,
     checked_horizon,
@@ -45,11 +47,23 @@ from .base import (
     horizon_number,
     last_block_rank,
     logarithm,
-    observe_nothing,
     read_note,
     rounded_up,
     store_numbers,
     write_note,
+)
+from .tail import (
+    Tail,
+    begin_tail,
+    checked_beta,
+    estimated_beta,
+    explained,
+    first_beta,
+    largest_beta,
+    new_tail,
+    watch_fresh_arm,
+    watch_moved_arm,
+    watch_reward,
 )
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -60,6 +74,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "log_base": 2.0,
         "log_factor": False,
         "base_horizon": "block",
+        "warm_start": False,
     },
     # The settings behind the published figure.
     "published": {
@@ -68,20 +83,22 @@ PRESETS: dict[str, dict[str, Any]] = {
         "log_base": math.e,
         "log_factor": True,
         "base_horizon": "run",
+        "warm_start": False,
     },
     # The choice of verification/calibration.py, written up in docs/calibration.md.
     "calibrated": {
-        "threshold": 1.5,
+        "threshold": 0.5,
         "log_power": 1.0,
         "log_base": 2.0,
         "log_factor": False,
         "base_horizon": "block",
+        "warm_start": True,
     },
 }
 
 
 class BlackboxSettings(NamedTuple):
-    """The spec in numbers; it never changes."""
+    """The spec in numbers; none but what follows from an estimated beta ever changes."""
 
     rate: float  # beta / (beta + 1), or beta / 2 for beta < 1
     constant: float  # C_1
@@ -89,6 +106,7 @@ class BlackboxSettings(NamedTuple):
     log_base: float
     log_factor_power: float  # of log T in the subsample; 0: no such factor
     block_horizon: bool  # whether the base is told the length of the block, not of the run
+    warm_start: bool
     top: float
     horizon: int  # 0: unknown
 
@@ -99,7 +117,13 @@ class BlackboxState(NamedTuple):
     settings: BlackboxSettings
     base: Any
     key: int  # of the policy's random stream
-    first_arm: int  # slot s holds arm first_arm + s
+    tail: Tail  # what is known of beta
+    plays: NDArray[np.int64]  # slot -> plays in this block, if a warm start needs them
+    kept: NDArray[np.int64]  # slot -> arm, for the arms that stayed: those of the first slots
+    sources: NDArray[np.int64]  # slot -> where its arm was before, for the same
+    stayed: int  # how many arms stayed when this block was opened
+    moving: int  # how many of them the world has not followed yet
+    first_arm: int  # slot s holds arm first_arm + s, unless it stayed
     note: NDArray[np.float64]  # why the last restart happened
     block: Block
     threshold: float  # losses of a block that trigger a restart
@@ -117,7 +141,7 @@ class Blackbox(Policy):
     base
         The finite-armed policy.
     beta
-        The tail exponent of the reservoir.
+        The tail exponent of the reservoir, or ``"auto"``: estimated as the run goes.
     preset
         Where the settings left at None come from: ``"calibrated"``, ``"paper"`` (as the text
         says) or ``"published"`` (as behind the published figure).
@@ -131,6 +155,8 @@ class Blackbox(Policy):
         Whether the subsample has the factor (log T)^(1 / (beta + 1)), or log T for beta < 1.
     base_horizon
         The horizon the base is told: ``"block"`` or ``"run"``.
+    warm_start
+        Whether arms with at least their share of the plays stay when a block ends without a restart.
     top
         The mean from which losses are counted.
     horizon
@@ -149,7 +175,7 @@ class Blackbox(Policy):
     """
 
     base: Base
-    beta: float
+    beta: float | str
     preset: str = "calibrated"
     threshold: float | None = None
     log_power: float | None = None
@@ -158,33 +184,44 @@ class Blackbox(Policy):
     base_horizon: str | None = None
     top: float = 1.0
     horizon: int | str | None = None
+    warm_start: bool | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Base):
             raise TypeError(f"Blackbox: base must be a base such as ma.UCB(), not {self.base!r}")
-        object.__setattr__(self, "beta", positive("Blackbox", "beta", self.beta))
+        object.__setattr__(self, "beta", checked_beta("Blackbox", self.beta))
         object.__setattr__(self, "top", fraction("Blackbox", "top", self.top))
         object.__setattr__(self, "horizon", checked_horizon("Blackbox", self.horizon))
         store_numbers(self, "threshold", "log_power", "log_base")
         self.settings()
+        new_tail("Blackbox", self.beta, 1, self.top)
 
-    def settings(self) -> BlackboxSettings:
-        """The preset with this spec's own keywords put over it."""
+    def to_json(self) -> dict[str, Any]:
+        """The spec as plain JSON values; without a word on the warm start if it was left to the preset.
+
+        So specs from before there was one keep their random streams.
+        """
+        values = super().to_json()
+        if self.warm_start is None:
+            del values["warm_start"]
+        return values
+
+    def settings(self, beta: float | None = None) -> BlackboxSettings:
+        """The preset with this spec's own keywords put over it; for another beta on request."""
+        beta = first_beta(self.beta) if beta is None else beta
         given = {name: getattr(self, name) for name in PRESETS["paper"]}
         chosen = from_preset("Blackbox", PRESETS, self.preset, given)
-        many = self.beta >= 1.0
-        log_factor_power = 0.0
-        if flag("Blackbox", "log_factor", chosen["log_factor"]):
-            log_factor_power = 1.0 / (self.beta + 1.0) if many else 1.0
+        log_factor = flag("Blackbox", "log_factor", chosen["log_factor"])
         if chosen["base_horizon"] not in ("block", "run"):
             raise ValueError(f"Blackbox: base_horizon must be 'block' or 'run', not {chosen['base_horizon']!r}")
         return BlackboxSettings(
-            rate=self.beta / (self.beta + 1.0) if many else self.beta / 2.0,
+            rate=rate_of(beta),
             constant=positive("Blackbox", "threshold", chosen["threshold"]),
             log_power=checked_log_power(chosen["log_power"]),
             log_base=checked_log_base("Blackbox", chosen["log_base"]),
-            log_factor_power=log_factor_power,
+            log_factor_power=log_factor_power_of(beta) if log_factor else 0.0,
             block_horizon=chosen["base_horizon"] == "block",
+            warm_start=flag("Blackbox", "warm_start", chosen["warm_start"]),
             top=self.top,
             horizon=horizon_number(self.horizon),
         )
@@ -193,14 +230,28 @@ class Blackbox(Policy):
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
         rank = last_block_rank(rounds)
         horizon = assumed_horizon(horizon_number(self.horizon), 2 ** (rank + 2))
-        return subsample_size(self.settings(), rank, horizon)
+        betas = {largest_beta(self.beta)}
+        if isinstance(
+            self.beta, str
+        ):  # the log factor makes sizes smaller from 1 on, and just below it they are largest
+            betas |= {1.0, math.nextafter(1.0, 0.0)}
+        return max(subsample_size(self.settings(beta), rank, horizon) for beta in betas)
 
     def start(self, rounds: int) -> BlackboxState:
         """A state with arrays for ``rounds`` rounds."""
+        settings = self.settings()
+        slots = self.slots(rounds)
+        kept = slots if settings.warm_start else 1
         return BlackboxState(
-            settings=self.settings(),
-            base=self.base.start(self.slots(rounds)),
+            settings=settings,
+            base=self.base.start(slots),
             key=UNSET_KEY,
+            tail=new_tail("Blackbox", self.beta, slots, self.top),
+            plays=np.zeros(kept, dtype=np.int64),
+            kept=np.zeros(kept, dtype=np.int64),
+            sources=np.zeros(kept, dtype=np.int64),
+            stayed=0,
+            moving=0,
             first_arm=0,
             note=empty_note(),
             block=Block(number=0, rank=0, length=0, size=0, opened=0),
@@ -212,7 +263,8 @@ class Blackbox(Policy):
 
     def kept_arms(self, state: BlackboxState) -> NDArray[np.int64]:
         """The arms of the open block."""
-        return np.arange(state.first_arm, state.first_arm + state.block.size)
+        fresh = np.arange(state.first_arm + state.stayed, state.first_arm + state.block.size)
+        return np.concatenate([np.sort(state.kept[: state.stayed]), fresh])
 
     def explain(self, state: BlackboxState) -> dict[str, Any]:
         """Where it stands, and the last restart: the block's losses against the threshold."""
@@ -225,7 +277,7 @@ class Blackbox(Policy):
             "loss": state.loss,
             "threshold": state.threshold,
             "last_restart": read_note(state.note),
-        }
+        } | explained(state.tail, float(state.block.rank))
 
 
 def checked_log_power(log_power: object) -> float:
@@ -234,6 +286,60 @@ def checked_log_power(log_power: object) -> float:
     if not 0.0 <= value <= 10.0:
         raise ValueError(f"Blackbox: log_power must lie in [0, 10], not {log_power!r}; the paper's is 3")
     return value
+
+
+@kernel
+def rate_of(beta: float) -> float:
+    """The exponent of the subsample."""
+    return beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0
+
+
+@kernel
+def log_factor_power_of(beta: float) -> float:
+    """The power of log T in the subsample, where it has that factor."""
+    return 1.0 / (beta + 1.0) if beta >= 1.0 else 1.0
+
+
+@kernel
+def settings_for(state: BlackboxState, rank: int) -> BlackboxSettings:
+    """The settings, with the present estimate of beta for a block of this rank."""
+    settings = state.settings
+    if state.tail.levels == 0:
+        return settings
+    beta = estimated_beta(state.tail, float(rank))
+    return BlackboxSettings(
+        rate=rate_of(beta),
+        constant=settings.constant,
+        log_power=settings.log_power,
+        log_base=settings.log_base,
+        log_factor_power=log_factor_power_of(beta) if settings.log_factor_power > 0.0 else 0.0,
+        block_horizon=settings.block_horizon,
+        warm_start=settings.warm_start,
+        top=settings.top,
+        horizon=settings.horizon,
+    )
+
+
+@kernel
+def arm_in(state: BlackboxState, slot: int) -> int:
+    """The arm in a slot."""
+    arm = state.first_arm + slot
+    if slot < state.stayed:
+        arm = state.kept[slot]
+    return arm
+
+
+@kernel
+def keep_good_arms(state: BlackboxState) -> int:
+    """Bring the arms with at least their share of the plays into the first slots, in order; return how many."""
+    stayed = 0
+    for slot in range(state.block.size):
+        if state.plays[slot] * state.block.size >= state.block.length:
+            watch_moved_arm(state.tail, slot, stayed)
+            state.kept[stayed] = arm_in(state, slot)
+            state.sources[stayed] = slot
+            stayed += 1
+    return stayed
 
 
 @kernel
@@ -253,34 +359,54 @@ def restart_threshold(settings: BlackboxSettings, rank: int, size: int, horizon:
 
 
 @kernel
-def open_block(state: BlackboxState, rank: int, opened: int, tally: Tally) -> BlackboxState:
-    """Block ``rank`` of the episode: fresh arms and a new instance of the base."""
+def open_block(state: BlackboxState, rank: int, opened: int, stayed: int, tally: Tally) -> BlackboxState:
+    """Block ``rank`` of the episode: so many arms stayed, fresh ones fill it up, for a new instance of the base."""
     length = 1 << rank
-    horizon = assumed_horizon(state.settings.horizon, opened + length)
-    size = subsample_size(state.settings, rank, horizon)
-    base_horizon = float(length) if state.settings.block_horizon else horizon
-    log_horizon = logarithm(base_horizon, state.settings.log_base)
+    settings = settings_for(state, rank)
+    horizon = assumed_horizon(settings.horizon, opened + length)
+    size = max(subsample_size(settings, rank, horizon), stayed)
+    base_horizon = float(length) if settings.block_horizon else horizon
+    log_horizon = logarithm(base_horizon, settings.log_base)
+    if settings.warm_start:
+        for slot in range(size):
+            state.plays[slot] = 0
+    if state.tail.levels > 0:
+        for slot in range(stayed, size):
+            watch_fresh_arm(state.tail, slot)
     return BlackboxState(
-        settings=state.settings,
+        settings=settings,
         base=renew(state.base, size, base_horizon, log_horizon),
         key=state.key,
-        first_arm=tally.arms,
+        tail=state.tail,
+        plays=state.plays,
+        kept=state.kept,
+        sources=state.sources,
+        stayed=stayed,
+        moving=stayed,
+        first_arm=tally.arms - stayed,
         note=state.note,
         block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
-        threshold=restart_threshold(state.settings, rank, size, horizon),
+        threshold=restart_threshold(settings, rank, size, horizon),
         loss=0.0,
         rounds_left=length,
-        tally=Tally(restarts=tally.restarts, arms=tally.arms + size, ignored=tally.ignored),
+        tally=Tally(restarts=tally.restarts, arms=tally.arms + size - stayed, ignored=tally.ignored),
     )
 
 
 def begin(state: BlackboxState, key: int) -> BlackboxState:
     """The first block of the first episode."""
     state.note[:] = np.nan
+    begin_tail(state.tail)
     clean = BlackboxState(
         settings=state.settings,
         base=state.base,
         key=key,
+        tail=state.tail,
+        plays=state.plays,
+        kept=state.kept,
+        sources=state.sources,
+        stayed=0,
+        moving=0,
         first_arm=0,
         note=state.note,
         block=Block(number=0, rank=0, length=0, size=0, opened=0),
@@ -289,7 +415,19 @@ def begin(state: BlackboxState, key: int) -> BlackboxState:
         rounds_left=0,
         tally=Tally(restarts=0, arms=0, ignored=0),
     )
-    return open_block(clean, 1, 0, clean.tally)
+    return open_block(clean, 1, 0, 0, clean.tally)
+
+
+def ask(state: BlackboxState, round: int, waiting: int) -> Choice:
+    """Whatever the base picks."""
+    slot, probability = pick(state.base, state.key, round, waiting)
+    return Choice(
+        slot=slot,
+        arm=arm_in(state, slot),
+        probability=probability,
+        block=state.block.number,
+        round=round,
+    )
 
 
 def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
@@ -302,20 +440,32 @@ def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
         tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
     else:
         base = learn(base, choice, reward)
+        watch_reward(state.tail, choice.slot, reward)
+        if state.settings.warm_start:
+            state.plays[choice.slot] += 1
         loss += state.settings.top - reward
         rounds_left -= 1
         restart = loss >= state.threshold
         if rarely(restart or rounds_left == 0):
             rank = state.block.rank + 1
+            stayed = 0
             if restart:
                 write_note(state.note, state.block, state.block.length - rounds_left, loss, state.threshold)
                 rank = 1
                 tally = Tally(restarts=tally.restarts + 1, arms=tally.arms, ignored=tally.ignored)
-            return open_block(state, rank, state.block.opened + state.block.length - rounds_left, tally)
+            elif state.settings.warm_start:
+                stayed = keep_good_arms(state)
+            return open_block(state, rank, state.block.opened + state.block.length - rounds_left, stayed, tally)
     return BlackboxState(
         settings=state.settings,
         base=base,
         key=state.key,
+        tail=state.tail,
+        plays=state.plays,
+        kept=state.kept,
+        sources=state.sources,
+        stayed=state.stayed,
+        moving=0,
         first_arm=state.first_arm,
         note=state.note,
         block=state.block,
@@ -326,9 +476,18 @@ def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     )
 
 
+def observe(state: BlackboxState, world: Any, choice: Choice) -> BlackboxState:
+    """Let the world follow the arms that stayed: in order, since none goes to a slot above its own."""
+    if rarely(state.moving > 0):
+        for target in range(state.moving):
+            if state.sources[target] != target:
+                relocate(world, state.sources[target], target)
+    return state
+
+
 def counts(state: BlackboxState) -> Counts:
     """Its own counts."""
     return block_counts(state.block, state.tally)
 
 
-register(BlackboxState, begin=begin, ask=ask_the_base, tell=tell, counts=counts, observe=observe_nothing)
+register(BlackboxState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)

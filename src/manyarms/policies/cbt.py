@@ -17,7 +17,8 @@ when it wants a fresh one beyond that, the arm with the largest bound goes. Such
 only once the target reached its bound; until then the choices are those of the source, but for ties, and
 ``explain`` says whether it has happened (``missed_an_arm``). Ties go to the lower slot, and bounds within
 a relative 2^-36 of each other, at 65,536 slots, are ties. A late reward for an arm that is not kept any
-more counts for the target only.
+more counts for the target only. With ``beta="auto"`` beta is estimated anew whenever a fresh arm is drawn
+(`policies.tail`), on the safe side, and the target follows; an arm that was left is left for good all the same.
 """
 
 import dataclasses
@@ -27,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import natural_log, power
+from ..arithmetic import binary_log, natural_log, power
 from ..bases.tournament import new_tournament, open_tournament, rank, slot_of
 from ..compiled import kernel, rarely
 from ..contract import Choice, Counts, register
@@ -41,6 +42,17 @@ from .base import (
     horizon_number,
     last_block_rank,
     observe_nothing,
+)
+from .tail import (
+    Tail,
+    begin_tail,
+    cautious_beta,
+    checked_beta,
+    explained,
+    first_beta,
+    new_tail,
+    watch_fresh_arm,
+    watch_reward,
 )
 
 
@@ -72,7 +84,7 @@ def confidence_bound(total: float, squares: float, plays: int, slack: Slack) -> 
 
 
 class CBTSettings(NamedTuple):
-    """The spec in numbers; it never changes."""
+    """The spec in numbers; none but an estimated beta ever changes."""
 
     beta: float
     first_loss: float  # lambda
@@ -84,6 +96,7 @@ class CBTState(NamedTuple):
     """A run of the algorithm."""
 
     settings: CBTSettings
+    tail: Tail  # what is known of beta
     block: Block
     rounds_left: int  # in this block
     slack: Slack
@@ -105,7 +118,7 @@ class CBT(Policy):
     Parameters
     ----------
     beta
-        The tail exponent of the reservoir, P(mean > 1 - x) = x^beta.
+        The tail exponent of the reservoir, P(mean > 1 - x) = x^beta, or ``"auto"``: estimated as the run goes.
     first_loss
         The average of the first loss of a fresh arm that is not 0: 1 for coins. If P(mean > 1 - x) is about
         alpha · x^beta, divide it by alpha.
@@ -126,13 +139,13 @@ class CBT(Policy):
     True
     """
 
-    beta: float
+    beta: float | str
     first_loss: float = 1.0
     target: float | None = None
     horizon: int | str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", positive("CBT", "beta", self.beta))
+        object.__setattr__(self, "beta", checked_beta("CBT", self.beta))
         object.__setattr__(self, "first_loss", positive("CBT", "first_loss", self.first_loss))
         if self.target is not None:
             object.__setattr__(self, "target", positive("CBT", "target", self.target))
@@ -141,7 +154,7 @@ class CBT(Policy):
     def settings(self) -> CBTSettings:
         """The spec in numbers."""
         return CBTSettings(
-            beta=self.beta,
+            beta=first_beta(self.beta),
             first_loss=self.first_loss,
             target=self.target or 0.0,
             horizon=horizon_number(self.horizon),
@@ -155,6 +168,7 @@ class CBT(Policy):
         """Nothing to allocate."""
         return CBTState(
             settings=self.settings(),
+            tail=new_tail("CBT", self.beta, 1),
             block=Block(number=0, rank=0, length=0, size=0, opened=0),
             rounds_left=0,
             slack=Slack(shrink=1.0, width=1.0),
@@ -183,7 +197,7 @@ class CBT(Policy):
             "confidence_bound": bound,
             "target": state.target,
             "last_restart": None,
-        }
+        } | explained(state.tail, binary_log(float(state.block.length)))
 
 
 @kernel
@@ -195,17 +209,34 @@ def target_for(settings: CBTSettings, horizon: int) -> float:
 
 
 @kernel
+def settings_for(state: CBTState, horizon: int) -> CBTSettings:
+    """The settings, with the present estimate of beta for that many rounds."""
+    settings = state.settings
+    if state.tail.levels == 0:
+        return settings
+    return CBTSettings(
+        beta=cautious_beta(state.tail, binary_log(float(horizon))),
+        first_loss=settings.first_loss,
+        target=settings.target,
+        horizon=settings.horizon,
+    )
+
+
+@kernel
 def open_block(state: CBTState, block_rank: int, opened: int, tally: Tally) -> CBTState:
     """A fresh arm: for the whole run if its length is known, else for the next doubling block."""
     length = 1 << block_rank
     if state.settings.horizon > 0:
         length = state.settings.horizon
+    settings = settings_for(state, length)
+    watch_fresh_arm(state.tail, 0)
     return CBTState(
-        settings=state.settings,
+        settings=settings,
+        tail=state.tail,
         block=Block(number=state.block.number + 1, rank=block_rank, length=length, size=1, opened=opened),
         rounds_left=length,
         slack=slack_for(length),
-        target=target_for(state.settings, length),
+        target=target_for(settings, length),
         arm=tally.arms,
         plays=0,
         total=0.0,
@@ -216,8 +247,10 @@ def open_block(state: CBTState, block_rank: int, opened: int, tally: Tally) -> C
 
 def begin(state: CBTState, key: int) -> CBTState:
     """The first block."""
+    begin_tail(state.tail)
     clean = CBTState(
         settings=state.settings,
+        tail=state.tail,
         block=Block(number=0, rank=0, length=0, size=0, opened=0),
         rounds_left=0,
         slack=state.slack,
@@ -241,11 +274,15 @@ def tell(state: CBTState, choice: Choice, reward: float) -> CBTState:
     tally = state.tally
     rounds_left = state.rounds_left
     arm, plays, total, squares = state.arm, state.plays, state.total, state.squares
+    settings = state.settings
+    target = state.target
     if rarely(choice.block != state.block.number):
         tally = Tally(restarts=0, arms=tally.arms, ignored=tally.ignored + 1)
     else:
         rounds_left -= 1
-        if rarely(rounds_left == 0) and state.settings.horizon == 0:
+        if choice.arm == arm:
+            watch_reward(state.tail, 0, reward)
+        if rarely(rounds_left == 0) and settings.horizon == 0:
             return open_block(state, state.block.rank + 1, state.block.opened + state.block.length, tally)
         if choice.arm == arm:  # a late reward may belong to an arm that was left
             loss = 1.0 - reward
@@ -258,12 +295,17 @@ def tell(state: CBTState, choice: Choice, reward: float) -> CBTState:
                 total = 0.0
                 squares = 0.0
                 tally = Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored)
+                if state.tail.levels > 0:
+                    watch_fresh_arm(state.tail, 0)
+                    settings = settings_for(state, state.block.length)
+                    target = target_for(settings, state.block.length)
     return CBTState(
-        settings=state.settings,
+        settings=settings,
+        tail=state.tail,
         block=state.block,
         rounds_left=rounds_left,
         slack=state.slack,
-        target=state.target,
+        target=target,
         arm=arm,
         plays=plays,
         total=total,

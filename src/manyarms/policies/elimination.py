@@ -18,7 +18,8 @@ Deviations: ``warm_start`` (off in the paper) lets the survivors of a block stay
 one's subsample, which fresh arms fill up; all sums start at 0 again. Without a horizon, log T
 is taken of the power of two that covers the end of the block. The paper's text counts losses
 from 1; ``top`` moves that. The paper's blocks end at m = ceil(log T), beyond which T rounds
-have passed; ours go on. A horizon of 1 counts as 2, so that its logarithm is not 0.
+have passed; ours go on. A horizon of 1 counts as 2, so that its logarithm is not 0. ``beta="auto"`` estimates beta anew
+for every block (`policies.tail`); should that make the subsample smaller than the survivors are many, they all stay.
 """
 
 import dataclasses
@@ -51,6 +52,19 @@ from .base import (
     store_numbers,
     write_note,
 )
+from .tail import (
+    Tail,
+    begin_tail,
+    checked_beta,
+    estimated_beta,
+    explained,
+    first_beta,
+    largest_beta,
+    new_tail,
+    watch_fresh_arm,
+    watch_moved_arm,
+    watch_reward,
+)
 
 PRESETS: dict[str, dict[str, Any]] = {
     # The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
@@ -63,7 +77,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 class EliminationSettings(NamedTuple):
-    """The spec in numbers; it never changes."""
+    """The spec in numbers; none but an estimated rate ever changes."""
 
     rate: float  # beta / (beta + 1)
     constant: float  # C_2
@@ -92,6 +106,7 @@ class EliminationState(NamedTuple):
     key: int  # of the policy's random stream
     arms: NDArray[np.int64]  # slot -> arm
     scores: NDArray[np.float64]  # slot -> importance-weighted loss in this block
+    tail: Tail  # what is known of beta
     note: NDArray[np.float64]  # why the last restart happened
     block: Block
     threshold: float  # an arm with this score is eliminated
@@ -109,7 +124,7 @@ class Elimination(Policy):
     Parameters
     ----------
     beta
-        The tail exponent of the reservoir.
+        The tail exponent of the reservoir, or ``"auto"``: estimated as the run goes.
     preset
         Where the settings left at None come from: ``"calibrated"``, ``"paper"`` (as the text
         says) or ``"published"`` (as behind the published figure).
@@ -139,7 +154,7 @@ class Elimination(Policy):
     True
     """
 
-    beta: float
+    beta: float | str
     preset: str = "calibrated"
     threshold: float | None = None
     log_base: float | str | None = None
@@ -150,18 +165,19 @@ class Elimination(Policy):
     horizon: int | str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", positive("Elimination", "beta", self.beta))
+        object.__setattr__(self, "beta", checked_beta("Elimination", self.beta))
         object.__setattr__(self, "top", fraction("Elimination", "top", self.top))
         object.__setattr__(self, "horizon", checked_horizon("Elimination", self.horizon))
         store_numbers(self, "threshold", "log_base")
         self.settings()
+        new_tail("Elimination", self.beta, 1, self.top)
 
-    def settings(self) -> EliminationSettings:
-        """The preset with this spec's own keywords put over it."""
+    def settings(self, beta: float | None = None) -> EliminationSettings:
+        """The preset with this spec's own keywords put over it; for another beta on request."""
         given = {name: getattr(self, name) for name in PRESETS["paper"]}
         chosen = from_preset("Elimination", PRESETS, self.preset, given)
         return EliminationSettings(
-            rate=self.beta / (self.beta + 1.0),
+            rate=rate_of(first_beta(self.beta) if beta is None else beta),
             constant=positive("Elimination", "threshold", chosen["threshold"]),
             log_base=checked_log_base("Elimination", chosen["log_base"]),
             log_factor=flag("Elimination", "log_factor", chosen["log_factor"]),
@@ -175,7 +191,7 @@ class Elimination(Policy):
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
         rank = last_block_rank(rounds)
         horizon = assumed_horizon(horizon_number(self.horizon), 2 ** (rank + 2))
-        return subsample_size(self.settings(), rank, horizon)
+        return subsample_size(self.settings(largest_beta(self.beta)), rank, horizon)
 
     def start(self, rounds: int) -> EliminationState:
         """A state with arrays for ``rounds`` rounds."""
@@ -185,6 +201,7 @@ class Elimination(Policy):
             key=UNSET_KEY,
             arms=np.zeros(slots, dtype=np.int64),
             scores=np.zeros(slots, dtype=np.float64),
+            tail=new_tail("Elimination", self.beta, slots, self.top),
             note=empty_note(),
             block=Block(number=0, rank=0, length=0, size=0, opened=0),
             threshold=0.0,
@@ -210,7 +227,31 @@ class Elimination(Policy):
             "live_arms": state.live,
             "threshold": state.threshold,
             "last_restart": read_note(state.note),
-        }
+        } | explained(state.tail, float(state.block.rank))
+
+
+@kernel
+def rate_of(beta: float) -> float:
+    """The exponent of the subsample."""
+    return beta / (beta + 1.0)
+
+
+@kernel
+def settings_for(state: EliminationState, rank: int) -> EliminationSettings:
+    """The settings, with the present estimate of beta for a block of this rank."""
+    settings = state.settings
+    if state.tail.levels == 0:
+        return settings
+    return EliminationSettings(
+        rate=rate_of(estimated_beta(state.tail, float(rank))),
+        constant=settings.constant,
+        log_base=settings.log_base,
+        log_factor=settings.log_factor,
+        cap=settings.cap,
+        warm_start=settings.warm_start,
+        top=settings.top,
+        horizon=settings.horizon,
+    )
 
 
 @kernel
@@ -236,20 +277,23 @@ def open_block(
 ) -> EliminationState:
     """Block ``rank`` of the episode: that many survivors stay, fresh arms fill it up."""
     length = 1 << rank
-    horizon = assumed_horizon(state.settings.horizon, opened + length)
-    size = subsample_size(state.settings, rank, horizon)
+    settings = settings_for(state, rank)
+    horizon = assumed_horizon(settings.horizon, opened + length)
+    size = max(subsample_size(settings, rank, horizon), survivors)
     for slot in range(survivors):
         state.scores[slot] = 0.0
     for slot in range(survivors, size):
         store_both(state.arms, state.scores, slot, tally.arms + slot - survivors, 0.0)
+        watch_fresh_arm(state.tail, slot)
     return EliminationState(
-        settings=state.settings,
+        settings=settings,
         key=state.key,
         arms=state.arms,
         scores=state.scores,
+        tail=state.tail,
         note=state.note,
         block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
-        threshold=elimination_threshold(state.settings, size, horizon),
+        threshold=elimination_threshold(settings, size, horizon),
         live=size,
         probability=1.0 / size,
         rounds_left=length,
@@ -261,11 +305,13 @@ def open_block(
 def begin(state: EliminationState, key: int) -> EliminationState:
     """The first block of the first episode."""
     state.note[:] = np.nan
+    begin_tail(state.tail)
     clean = EliminationState(
         settings=state.settings,
         key=key,
         arms=state.arms,
         scores=state.scores,
+        tail=state.tail,
         note=state.note,
         block=Block(number=0, rank=0, length=0, size=0, opened=0),
         threshold=0.0,
@@ -310,11 +356,14 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
         if slot >= 0 and (loss != 0.0 or not on_gpu()):
             score = state.scores[u64(slot)] + loss / choice.probability
             state.scores[u64(slot)] = score
+        if slot >= 0:
+            watch_reward(state.tail, slot, reward)
         if rarely(score >= state.threshold):
             live -= 1
             move = Move(source=live, target=slot)
             state.arms[slot] = state.arms[live]
             state.scores[slot] = state.scores[live]
+            watch_moved_arm(state.tail, live, slot)
             if live > 0:
                 probability = 1.0 / live
             else:
@@ -341,6 +390,7 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
         key=state.key,
         arms=state.arms,
         scores=state.scores,
+        tail=state.tail,
         note=state.note,
         block=state.block,
         threshold=state.threshold,

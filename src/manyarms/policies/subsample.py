@@ -10,16 +10,20 @@ Symbols: K -> block.size; T -> horizon.
 
 Deviations: without a horizon, the run is cut into blocks of doubling length, each with a fresh
 subsample of the size that fits its length (the doubling trick). Bases are told natural logarithms.
+With ``beta="auto"`` and a horizon, a pilot comes first: ceil(sqrt(T)) rounds on half as many arms, which cost no
+more than the order of the regret that is proved, at any beta. The estimate after it (`policies.tail`) decides how
+many arms are drawn for the rest of the run. Without a horizon, beta is estimated anew for every block.
 """
 
 import abc
 import dataclasses
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import natural_log, power
+from ..arithmetic import binary_log, ceiling, natural_log, power
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
 from ..compiled import kernel, rarely
@@ -40,10 +44,22 @@ from .base import (
     rounded_up,
     store_numbers,
 )
+from .tail import (
+    Tail,
+    begin_tail,
+    checked_beta,
+    estimated_beta,
+    explained,
+    first_beta,
+    largest_beta,
+    new_tail,
+    watch_fresh_arm,
+    watch_reward,
+)
 
 
 class SubsampleSettings(NamedTuple):
-    """The spec in numbers; it never changes."""
+    """The spec in numbers; none but an estimated exponent ever changes."""
 
     exponent: float  # the subsample has horizon^exponent arms …
     floor: bool  # … rounded down instead of up
@@ -57,6 +73,7 @@ class SubsampleState(NamedTuple):
     settings: SubsampleSettings
     base: Any
     key: int  # of the policy's random stream
+    tail: Tail  # what is known of beta
     first_arm: int  # slot s holds arm first_arm + s
     block: Block
     rounds_left: int  # in this block
@@ -74,16 +91,51 @@ def subsample_size(settings: SubsampleSettings, horizon: float) -> int:
 
 
 @kernel
+def pilot_length(horizon: int) -> int:
+    """How many rounds of a run of known length come before beta is estimated for the rest."""
+    return ceiling(math.sqrt(float(horizon)))
+
+
+@kernel
+def is_pilot(state: SubsampleState, rank: int) -> bool:
+    """Whether this block is there to estimate beta for the rest of a run of known length."""
+    return state.settings.horizon > 0 and state.tail.levels > 0 and rank == 1
+
+
+@kernel
+def settings_for(state: SubsampleState, length: int) -> SubsampleSettings:
+    """The settings, with the present estimate of beta for a block of this length."""
+    settings = state.settings
+    if state.tail.levels == 0:
+        return settings
+    return SubsampleSettings(
+        exponent=exponent_of(estimated_beta(state.tail, binary_log(float(length))), settings.floor),
+        floor=settings.floor,
+        arms=settings.arms,
+        horizon=settings.horizon,
+    )
+
+
+@kernel
 def open_block(state: SubsampleState, rank: int, opened: int, tally: Tally) -> SubsampleState:
-    """A fresh subsample: for the whole run if its length is known, else for the next doubling block."""
+    """A fresh subsample: for all that is left of the run if its length is known, else for the next doubling block."""
     length = 1 << rank
-    if state.settings.horizon > 0:
-        length = state.settings.horizon
-    size = subsample_size(state.settings, float(length))
+    if is_pilot(state, rank):
+        length = pilot_length(state.settings.horizon)
+    elif state.settings.horizon > 0:
+        length = max(state.settings.horizon - opened, 1)
+    settings = settings_for(state, length)
+    size = subsample_size(settings, float(length))
+    if is_pilot(state, rank):
+        size = (length + 1) // 2
+    if state.tail.levels > 0:
+        for slot in range(size):
+            watch_fresh_arm(state.tail, slot)
     return SubsampleState(
-        settings=state.settings,
+        settings=settings,
         base=renew(state.base, size, float(length), natural_log(float(max(length, 2)))),
         key=state.key,
+        tail=state.tail,
         first_arm=tally.arms,
         block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
         rounds_left=length,
@@ -93,10 +145,12 @@ def open_block(state: SubsampleState, rank: int, opened: int, tally: Tally) -> S
 
 def begin(state: SubsampleState, key: int) -> SubsampleState:
     """The first block."""
+    begin_tail(state.tail)
     clean = SubsampleState(
         settings=state.settings,
         base=state.base,
         key=key,
+        tail=state.tail,
         first_arm=0,
         block=Block(number=0, rank=0, length=0, size=0, opened=0),
         rounds_left=0,
@@ -114,13 +168,15 @@ def tell(state: SubsampleState, choice: Choice, reward: float) -> SubsampleState
         tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
     else:
         base = learn(base, choice, reward)
+        watch_reward(state.tail, choice.slot, reward)
         rounds_left -= 1
-    if rarely(rounds_left == 0) and state.settings.horizon == 0:
+    if rarely(rounds_left == 0) and (state.settings.horizon == 0 or is_pilot(state, state.block.rank)):
         return open_block(state, state.block.rank + 1, state.block.opened + state.block.length, tally)
     return SubsampleState(
         settings=state.settings,
         base=base,
         key=state.key,
+        tail=state.tail,
         first_arm=state.first_arm,
         block=state.block,
         rounds_left=rounds_left,
@@ -136,19 +192,34 @@ def counts(state: SubsampleState) -> Counts:
 register(SubsampleState, begin=begin, ask=ask_the_base, tell=tell, counts=counts, observe=observe_nothing)
 
 
-def size_exponent(beta: float) -> float:
-    """Bayati et al.: K = T^(beta / (beta + 1)) for beta >= 1, T^(beta / 2) below."""
+@kernel
+def exponent_of(beta: float, published: bool) -> float:
+    """Bayati et al.: K = T^(beta / (beta + 1)) for beta >= 1, T^(beta / 2) below; published: at least sqrt(T)."""
+    if published:
+        return max(0.5, beta / (beta + 1.0))
     return beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0
 
 
 class FixedSubsample(Policy, abstract=True):
     """Abstract: what ``Subsample`` and ``SSUCB`` share, which is all but the base and the size."""
 
+    beta: float | str
+    arms: int | None
     horizon: int | str | None
 
-    @abc.abstractmethod
-    def settings(self) -> SubsampleSettings:
-        """The spec in numbers."""
+    @property
+    def is_published(self) -> bool:
+        """Whether the size is that behind the figure of Suk & Kim."""
+        return False
+
+    def settings(self, beta: float | None = None) -> SubsampleSettings:
+        """The spec in numbers; for another beta on request."""
+        return SubsampleSettings(
+            exponent=exponent_of(first_beta(self.beta) if beta is None else beta, self.is_published),
+            floor=self.is_published,
+            arms=self.arms or 0,
+            horizon=horizon_number(self.horizon),
+        )
 
     @abc.abstractmethod
     def running_base(self) -> Base:
@@ -156,15 +227,20 @@ class FixedSubsample(Policy, abstract=True):
 
     def slots(self, rounds: int) -> int:
         """The subsample of the longest block that can begin within ``rounds`` rounds."""
-        settings = self.settings()
-        return subsample_size(settings, float(settings.horizon or 2 ** last_block_rank(rounds)))
+        settings = self.settings(largest_beta(self.beta))
+        most = subsample_size(settings, float(settings.horizon or 2 ** last_block_rank(rounds)))
+        if settings.horizon > 0 and isinstance(self.beta, str):
+            most = max(most, (pilot_length(settings.horizon) + 1) // 2)
+        return most
 
     def start(self, rounds: int) -> SubsampleState:
         """A state with arrays for ``rounds`` rounds."""
+        slots = self.slots(rounds)
         return SubsampleState(
             settings=self.settings(),
-            base=self.running_base().start(self.slots(rounds)),
+            base=self.running_base().start(slots),
             key=UNSET_KEY,
+            tail=new_tail(type(self).__name__, self.beta, slots),
             first_arm=0,
             block=Block(number=0, rank=0, length=0, size=0, opened=0),
             rounds_left=0,
@@ -184,7 +260,7 @@ class FixedSubsample(Policy, abstract=True):
             "rounds_left_in_block": max(state.rounds_left, 0),
             "arms": state.block.size,
             "last_restart": None,
-        }
+        } | explained(state.tail, binary_log(float(state.settings.horizon or state.block.length)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,8 +272,8 @@ class Subsample(FixedSubsample):
     base
         The finite-armed policy that plays the subsample.
     beta
-        The tail exponent of the reservoir: the subsample has T^(beta / (beta + 1)) arms for
-        beta >= 1, T^(beta / 2) below.
+        The tail exponent of the reservoir, or ``"auto"``: estimated as the run goes. The subsample has
+        T^(beta / (beta + 1)) arms for beta >= 1, T^(beta / 2) below.
     arms
         The size of the subsample, in place of that rule.
     horizon
@@ -215,26 +291,17 @@ class Subsample(FixedSubsample):
     """
 
     base: Base
-    beta: float
+    beta: float | str
     arms: int | None = None
     horizon: int | str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Base):
             raise TypeError(f"Subsample: base must be a base such as ma.Greedy(), not {self.base!r}")
-        object.__setattr__(self, "beta", positive("Subsample", "beta", self.beta))
+        object.__setattr__(self, "beta", checked_beta("Subsample", self.beta))
         object.__setattr__(self, "horizon", checked_horizon("Subsample", self.horizon))
         if self.arms is not None:
             object.__setattr__(self, "arms", count("Subsample", "arms", self.arms))
-
-    def settings(self) -> SubsampleSettings:
-        """The spec in numbers."""
-        return SubsampleSettings(
-            exponent=size_exponent(self.beta),
-            floor=False,
-            arms=self.arms or 0,
-            horizon=horizon_number(self.horizon),
-        )
 
     def running_base(self) -> Base:
         """The given base."""
@@ -258,8 +325,9 @@ class SSUCB(FixedSubsample):
     Parameters
     ----------
     beta
-        The tail exponent of the reservoir: the subsample has T^(beta / (beta + 1)) arms for
-        beta >= 1, T^(beta / 2) below; with preset ``"published"`` max(sqrt(T), T^(beta / (beta + 1))).
+        The tail exponent of the reservoir, or ``"auto"``: estimated as the run goes. The subsample has
+        T^(beta / (beta + 1)) arms for beta >= 1, T^(beta / 2) below; with preset ``"published"``
+        max(sqrt(T), T^(beta / (beta + 1))).
     preset
         Where the settings left at None come from: ``"calibrated"``, ``"paper"`` (Bayati et
         al.) or ``"published"`` (as behind the figure of Suk & Kim).
@@ -278,30 +346,24 @@ class SSUCB(FixedSubsample):
     533
     """
 
-    beta: float
+    beta: float | str
     preset: str = "calibrated"
     sigma: float | None = None
     arms: int | None = None
     horizon: int | str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", positive("SSUCB", "beta", self.beta))
+        object.__setattr__(self, "beta", checked_beta("SSUCB", self.beta))
         object.__setattr__(self, "horizon", checked_horizon("SSUCB", self.horizon))
         if self.arms is not None:
             object.__setattr__(self, "arms", count("SSUCB", "arms", self.arms))
         store_numbers(self, "sigma")
         self.running_base()
 
-    def settings(self) -> SubsampleSettings:
-        """The spec in numbers."""
-        published = self.preset == "published"
-        exponent = max(0.5, self.beta / (self.beta + 1.0)) if published else size_exponent(self.beta)
-        return SubsampleSettings(
-            exponent=exponent,
-            floor=published,
-            arms=self.arms or 0,
-            horizon=horizon_number(self.horizon),
-        )
+    @property
+    def is_published(self) -> bool:
+        """Whether the preset says so."""
+        return self.preset == "published"
 
     def running_base(self) -> Base:
         """The asymptotically optimal UCB."""

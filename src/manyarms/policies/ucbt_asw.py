@@ -13,7 +13,8 @@ Symbols: T -> horizon; V_T -> variation; S_T -> changes + 1; delta -> delta (spe
 
 Deviations: without a horizon, the run is cut into blocks of 2, 4, 8, … rounds, each with a fresh arm and the
 threshold of its own length (the doubling trick), under all of the variation and changes. A known horizon that
-has passed changes nothing. A horizon of 1 counts as 2, so that log T is not 0.
+has passed changes nothing. A horizon of 1 counts as 2, so that log T is not 0. With ``beta="auto"`` beta is estimated
+anew whenever a fresh arm is drawn (`policies.tail`), on the safe side, and the threshold follows.
 
 A window may begin anywhere in an arm's life, so all its rewards have to be kept: unlike the other policies, this one
 needs room for as many numbers as there are rounds.
@@ -26,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import natural_log, power
+from ..arithmetic import binary_log, natural_log, power
 from ..compiled import kernel, rarely
 from ..contract import Choice, Counts, register
 from ..specs import count, fraction, number, positive
@@ -39,6 +40,17 @@ from .base import (
     horizon_number,
     last_block_rank,
     observe_nothing,
+)
+from .tail import (
+    Tail,
+    begin_tail,
+    cautious_beta,
+    checked_beta,
+    explained,
+    first_beta,
+    new_tail,
+    watch_fresh_arm,
+    watch_reward,
 )
 
 WINDOWS = 32
@@ -79,7 +91,7 @@ def falls_short(sums: Any, bonuses: Any, level: float, plays: int) -> bool:
 
 
 class UCBTASWSettings(NamedTuple):
-    """The spec in numbers; it never changes."""
+    """The spec in numbers; none but an estimated beta ever changes."""
 
     beta: float
     variation: float  # V_T; -1: not told
@@ -94,6 +106,7 @@ class UCBTASWState(NamedTuple):
     """A run of the algorithm."""
 
     settings: UCBTASWSettings
+    tail: Tail  # what is known of beta
     sums: NDArray[np.float64]  # n -> sum of the arm's first n rewards
     bonuses: NDArray[np.float64]  # k -> what is added to the mean of the last 2^k rewards
     block: Block
@@ -113,7 +126,7 @@ class UCBTASW(Policy):
     Parameters
     ----------
     beta
-        The tail exponent of the reservoir.
+        The tail exponent of the reservoir, or ``"auto"``: estimated as the run goes.
     variation
         V, by how much all played means fall in the whole run.
     changes
@@ -141,7 +154,7 @@ class UCBTASW(Policy):
     True
     """
 
-    beta: float
+    beta: float | str
     variation: float | None = None
     changes: int | None = None
     delta: float | None = None
@@ -150,7 +163,7 @@ class UCBTASW(Policy):
     horizon: int | str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", positive("UCBTASW", "beta", self.beta))
+        object.__setattr__(self, "beta", checked_beta("UCBTASW", self.beta))
         if self.variation is None and self.changes is None and self.delta is None:
             raise ValueError("UCBTASW: tell it variation or changes, or delta; AUCBTASW needs none of them")
         if self.variation is not None:
@@ -164,11 +177,12 @@ class UCBTASW(Policy):
         object.__setattr__(self, "width", positive("UCBTASW", "width", self.width))
         object.__setattr__(self, "top", fraction("UCBTASW", "top", self.top))
         object.__setattr__(self, "horizon", checked_horizon("UCBTASW", self.horizon))
+        new_tail("UCBTASW", self.beta, 1, self.top)
 
     def settings(self) -> UCBTASWSettings:
         """The spec in numbers."""
         return UCBTASWSettings(
-            beta=self.beta,
+            beta=first_beta(self.beta),
             variation=-1.0 if self.variation is None else self.variation,
             changes=-1.0 if self.changes is None else float(self.changes),
             delta=-1.0 if self.delta is None else self.delta,
@@ -188,6 +202,7 @@ class UCBTASW(Policy):
             longest = min(rounds, 2 ** last_block_rank(rounds))
         return UCBTASWState(
             settings=self.settings(),
+            tail=new_tail("UCBTASW", self.beta, 1, self.top),
             sums=np.zeros(longest + 1),
             bonuses=np.zeros(WINDOWS),
             block=Block(number=0, rank=0, length=0, size=0, opened=0),
@@ -213,7 +228,7 @@ class UCBTASW(Policy):
             "plays_of_arm": state.plays,
             "threshold": state.settings.top - state.level,
             "last_restart": None,
-        }
+        } | explained(state.tail, binary_log(float(state.block.length)))
 
 
 @kernel
@@ -236,21 +251,41 @@ def threshold_for(settings: UCBTASWSettings, rounds: float) -> float:
 
 
 @kernel
+def settings_for(state: UCBTASWState, rounds: float) -> UCBTASWSettings:
+    """The settings, with the present estimate of beta for that many rounds."""
+    settings = state.settings
+    if state.tail.levels == 0:
+        return settings
+    return UCBTASWSettings(
+        beta=cautious_beta(state.tail, binary_log(rounds)),
+        variation=settings.variation,
+        changes=settings.changes,
+        delta=settings.delta,
+        width=settings.width,
+        top=settings.top,
+        horizon=settings.horizon,
+    )
+
+
+@kernel
 def open_block(state: UCBTASWState, rank: int, opened: int, tally: Tally) -> UCBTASWState:
     """A fresh arm and the threshold: for the whole run if its length is known, else for the next doubling block."""
     length = 1 << rank
     if state.settings.horizon > 0:
         length = state.settings.horizon
     rounds = float(max(length, 2))
-    fill_bonuses(state.bonuses, state.settings.width, natural_log(rounds))
+    settings = settings_for(state, rounds)
+    fill_bonuses(state.bonuses, settings.width, natural_log(rounds))
     state.sums[0] = 0.0
+    watch_fresh_arm(state.tail, 0)
     return UCBTASWState(
-        settings=state.settings,
+        settings=settings,
+        tail=state.tail,
         sums=state.sums,
         bonuses=state.bonuses,
         block=Block(number=state.block.number + 1, rank=rank, length=length, size=1, opened=opened),
         rounds_left=length,
-        level=state.settings.top - threshold_for(state.settings, rounds),
+        level=settings.top - threshold_for(settings, rounds),
         arm=tally.arms,
         plays=0,
         tally=Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored),
@@ -259,8 +294,10 @@ def open_block(state: UCBTASWState, rank: int, opened: int, tally: Tally) -> UCB
 
 def begin(state: UCBTASWState, key: int) -> UCBTASWState:
     """The first block."""
+    begin_tail(state.tail)
     clean = UCBTASWState(
         settings=state.settings,
+        tail=state.tail,
         sums=state.sums,
         bonuses=state.bonuses,
         block=Block(number=0, rank=0, length=0, size=0, opened=0),
@@ -284,26 +321,36 @@ def tell(state: UCBTASWState, choice: Choice, reward: float) -> UCBTASWState:
     rounds_left = state.rounds_left
     arm = state.arm
     plays = state.plays
+    settings = state.settings
+    level = state.level
     if rarely(choice.block != state.block.number):
         tally = Tally(restarts=0, arms=tally.arms, ignored=tally.ignored + 1)
     else:
         rounds_left -= 1
-        if rarely(rounds_left == 0) and state.settings.horizon == 0:
+        if choice.arm == arm:
+            watch_reward(state.tail, 0, reward)
+        if rarely(rounds_left == 0) and settings.horizon == 0:
             return open_block(state, state.block.rank + 1, state.block.opened + state.block.length, tally)
         if choice.arm == arm:  # a late reward may belong to an arm that is dropped already
             plays += 1
             state.sums[plays] = state.sums[plays - 1] + reward
-            if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
+            if rarely(falls_short(state.sums, state.bonuses, level, plays)):
                 arm = tally.arms
                 plays = 0
                 tally = Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored)
+                if state.tail.levels > 0:
+                    rounds = float(max(state.block.length, 2))
+                    watch_fresh_arm(state.tail, 0)
+                    settings = settings_for(state, rounds)
+                    level = settings.top - threshold_for(settings, rounds)
     return UCBTASWState(
-        settings=state.settings,
+        settings=settings,
+        tail=state.tail,
         sums=state.sums,
         bonuses=state.bonuses,
         block=state.block,
         rounds_left=rounds_left,
-        level=state.level,
+        level=level,
         arm=arm,
         plays=plays,
         tally=tally,

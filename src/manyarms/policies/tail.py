@@ -1,0 +1,215 @@
+"""``beta="auto"``: the tail exponent of the reservoir, estimated from the rewards as they come.
+
+Think of an arm that dies of its losses: at each play it dies with a chance equal to its loss, so that after losses x, y
+it is alive with chance (1 - x)(1 - y). Whatever the noise, an arm with gap g is alive after n plays with chance
+(1 - g)^n on average, and if P(gap < x) = x^beta, an arm that is alive dies in its n-th play with odds beta / n. So
+
+    beta = deaths / sum over plays of (chance to survive this play) / n,
+
+over any plays that are not selected by their own reward. Plays are put into levels, n = 1, n = 2 … 3, n = 4 … 7 and so
+on. Level 0 looks at the whole reservoir, deep levels at its best arms. The sizes that policies compute have no constant
+but beta, so what they need is the exponent that leads from P(gap < 1) = 1 to P(gap < x) for the least gap x that a run
+can make use of: the average over the levels down to n = 1 / x.
+
+Source: ours. For coins and the first level it is the mean of first losses, beta / (beta + 1).
+docs/theory/auto-beta.md has the proof, and measures where it is good and where it is bad.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arithmetic import BIAS, FRACTION_BITS, word_of
+from ..compiled import kernel, rarely
+from ..specs import positive
+
+AUTO = "auto"
+"""For ``beta``: unknown, and estimated from the rewards."""
+
+LEAST_BETA, MOST_BETA = 0.1, 8.0
+"""What an estimate is held within. The upper end bounds how many arms a policy needs room for."""
+
+LEVELS = 16
+"""Of plays 1, 2 … 3, 4 … 7 and so on: of 2^31 rounds no arm that is worth it needs more than 2^15.5 to be found."""
+
+PRIOR_BETA = 1.0
+PRIOR_DEATHS = 2.0
+"""Before the first reward beta is 1, as if two arms had died in their first play and two had not."""
+
+DEEPER_DEATHS = 4.0
+"""A deeper level begins with the estimate of the one above it, as if that many arms had died there."""
+
+MOST_WEIGHT = 8.0
+"""With a top below 1 a chance to be alive can grow beyond 1. Levels where it could exceed this are too noisy."""
+
+
+class Tail(NamedTuple):
+    """What is known of the reservoir."""
+
+    top: float
+    levels: int  # how deep it looks; 0: beta was told, and nothing is counted
+    plays: NDArray[np.int64]  # slot -> how many rewards of its arm have come while it was alive
+    alive: NDArray[np.float64]  # slot -> the chance that its arm is alive
+    deaths: NDArray[np.float64]  # level -> arms that died there
+    survivals: NDArray[np.float64]  # level -> sum of 1 / n for arms that survived their n-th play
+    came: NDArray[np.float64]  # level -> arms that came to it alive
+
+
+def checked_beta(owner: str, beta: object) -> float | str:
+    """A beta as its spec keeps it."""
+    if isinstance(beta, str):
+        if beta != AUTO:
+            raise ValueError(f"{owner}: beta must be a number above 0 or {AUTO!r}, not {beta!r}")
+        return AUTO
+    return positive(owner, "beta", beta)
+
+
+def first_beta(beta: float | str) -> float:
+    """A beta in numbers before the first reward: the one that was told, or where an estimate begins."""
+    return PRIOR_BETA if isinstance(beta, str) else beta
+
+
+def largest_beta(beta: float | str) -> float:
+    """The largest that beta can become: what a policy has to have room for."""
+    return MOST_BETA if isinstance(beta, str) else beta
+
+
+def usable_levels(top: float) -> int:
+    """How many levels have weights that cannot grow beyond reason: top^-n is at most MOST_WEIGHT."""
+    levels = 1
+    while levels < LEVELS and top ** -(2.0 ** (levels + 1)) <= MOST_WEIGHT:
+        levels += 1
+    return levels
+
+
+def new_tail(owner: str, beta: float | str, slots: int, top: float = 1.0) -> Tail:
+    """Nothing is known yet; arrays for that many slots, if beta has to be estimated."""
+    is_auto = isinstance(beta, str)
+    if is_auto and top < 0.01:
+        raise ValueError(f"{owner}: beta={AUTO!r} needs a top of at least 0.01, not {top!r}; tell it beta as a number")
+    slots = slots if is_auto else 1
+    levels = LEVELS if is_auto else 1
+    return Tail(
+        top=top,
+        levels=usable_levels(top) if is_auto else 0,
+        plays=np.zeros(slots, dtype=np.int64),
+        alive=np.zeros(slots),
+        deaths=np.zeros(levels),
+        survivals=np.zeros(levels),
+        came=np.zeros(levels),
+    )
+
+
+@kernel
+def begin_tail(tail: Tail) -> None:
+    """Forget what was counted."""
+    for level in range(tail.deaths.size):
+        tail.deaths[level] = 0.0
+        tail.survivals[level] = 0.0
+        tail.came[level] = 0.0
+    tail.plays[0] = 0
+    tail.alive[0] = 1.0
+
+
+@kernel
+def watch_fresh_arm(tail: Tail, slot: int) -> None:
+    """A slot has a fresh arm now."""
+    if rarely(tail.levels > 0):
+        tail.plays[slot] = 0
+        tail.alive[slot] = 1.0
+
+
+@kernel
+def watch_moved_arm(tail: Tail, source: int, target: int) -> None:
+    """An arm has moved from one slot to another."""
+    if rarely(tail.levels > 0):
+        tail.plays[target] = tail.plays[source]
+        tail.alive[target] = tail.alive[source]
+
+
+@kernel
+def watch_reward(tail: Tail, slot: int, reward: float) -> None:
+    """Count the reward of the arm in a slot, if beta has to be estimated and the arm can be alive."""
+    if rarely(tail.levels > 0):
+        alive = tail.alive[slot]
+        if alive != 0.0:
+            n = tail.plays[slot] + 1
+            level = level_of(n)
+            if level < tail.levels:
+                if n == 1 << level:
+                    tail.came[level] += alive
+                # Rewards beyond [-1, 1] cannot be those of a mean in [0, 1] and any noise of the package.
+                survives = alive * (min(max(reward, -1.0), 1.0) / tail.top)
+                tail.deaths[level] += alive - survives
+                tail.survivals[level] += survives / n
+                tail.plays[slot] = n
+                tail.alive[slot] = survives
+
+
+@kernel
+def level_of(n: int) -> int:
+    """The whole part of log2(n), from the exponent of the float."""
+    return (word_of(float(n)) >> FRACTION_BITS) - BIAS
+
+
+@kernel
+def bounded_ratio(deaths: float, survivals: float) -> float:
+    """Their ratio, within bounds; noise can bring either below 0."""
+    if deaths >= MOST_BETA * survivals:
+        return MOST_BETA
+    return max(deaths / survivals, LEAST_BETA)
+
+
+@kernel
+def estimated_beta(tail: Tail, log_rounds: float) -> float:
+    """The exponent for a run, or a block, of 2^log_rounds rounds.
+
+    A gap x is of use down to x = rounds^(-1 / (beta + 1)), or rounds^(-1/2) for beta < 1: below it a better arm saves
+    less than it costs to find it. Each level counts as far as all arms that were alive were played on: those that were
+    not may have been left for what they had lost. For the rest, a level is as the one above.
+    """
+    beta = bounded_ratio(PRIOR_BETA * PRIOR_DEATHS + tail.deaths[0], PRIOR_DEATHS + tail.survivals[0])
+    total = beta
+    average = beta
+    trust = 1.0
+    level = 1
+    while level < tail.levels and level * (max(average, 1.0) + 1.0) <= log_rounds:
+        trust *= trust_in(tail.came[level], tail.came[level - 1] - tail.deaths[level - 1])
+        here = bounded_ratio(DEEPER_DEATHS + tail.deaths[level], DEEPER_DEATHS / beta + tail.survivals[level])
+        beta += trust * (here - beta)
+        total += beta
+        level += 1
+        average = total / level
+    return min(max(average, LEAST_BETA), MOST_BETA)  # rounding may have brought it a hair below
+
+
+@kernel
+def cautious_beta(tail: Tail, log_rounds: float) -> float:
+    """The estimate less one standard error, which is a share 1 / sqrt(deaths) of it.
+
+    For policies that keep one arm at a time: a beta too large makes them content with the arm they have, and then they
+    learn nothing more of others.
+    """
+    doubt = 1.0 / math.sqrt(1.0 + max(tail.deaths[0], 0.0))
+    return max((1.0 - doubt) * estimated_beta(tail, log_rounds), LEAST_BETA)
+
+
+@kernel
+def trust_in(came: float, left: float) -> float:
+    """How far those who came to a level stand for all that were left alive above it: their ratio to the power 4.
+
+    A tenth that is missing costs a third of the trust, a third four fifths: those who are missing are not just any.
+    With weights below 0 more can come than were left, which is no better.
+    """
+    if came <= 0.0 or left <= 0.0:
+        return 0.0
+    share = min(came, left) / max(came, left)
+    share *= share
+    return share * share
+
+
+def explained(tail: Tail, log_rounds: float) -> dict[str, Any]:
+    """For ``explain``: the estimate, if beta is one."""
+    return {"beta": float(estimated_beta(tail, log_rounds))} if tail.levels > 0 else {}
