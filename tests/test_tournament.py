@@ -20,6 +20,7 @@ from manyarms.bases.tournament import (
     new_tournament,
     open_tournament,
     rank,
+    runner_up,
     slot_of,
 )
 from manyarms.compiled import loop
@@ -65,6 +66,42 @@ def test_the_leader_is_the_first_of_the_largest_shortened_indices(game):
         rank(keys, leaves, slot, index)
         dense[slot] = shortened(index, slots)
         assert leader(keys, leaves) == first_of_the_largest(dense)
+
+
+def first_of_the_others(values, leading):
+    return first_of_the_largest([-math.inf if place == leading else value for place, value in enumerate(values)])
+
+
+@exactly
+@given(games())
+@example((2, 2, -math.inf, [(0, -math.inf), (1, 0.0), (1, -math.inf)]))
+@example((5, 5, math.inf, [(4, 1.0), (0, 0.5), (1, 0.5), (2, 0.5), (3, 0.5)]))
+@example((17, 17, 0.5, [(16, 1.0), (0, 0.75), (16, 0.75), (16, 0.5)]))
+def test_the_runner_up_is_the_first_of_the_largest_but_the_leader(game):
+    slots, room, at_first, changes = game
+    keys = new_tournament(room)
+    keys[:] = word_of(math.inf) | 1023  # whatever an earlier subsample has left behind
+    leaves = open_tournament(keys, slots, at_first)
+    dense = [shortened(at_first, slots)] * slots
+    for slot, index in [(0, at_first), *changes]:
+        rank(keys, leaves, slot, index)
+        dense[slot] = shortened(index, slots)
+        before = keys.tolist()
+        expected = first_of_the_others(dense, leader(keys, leaves)) if slots > 1 else 0
+        assert runner_up(keys, leaves) == expected
+        assert keys.tolist() == before
+
+
+def test_a_runner_up_is_found_wherever_it_lost():
+    # To the leader's neighbour, in another group of four, or in the last game.
+    for slots in (2, 3, 4, 5, 16, 17, 65):
+        for first in range(slots):
+            for second in {0, 1, first ^ 1, first ^ 4, slots - 1} & set(range(slots)) - {first}:
+                keys = new_tournament(slots)
+                leaves = open_tournament(keys, slots, 0.0)
+                rank(keys, leaves, first, 2.0)
+                rank(keys, leaves, second, 1.0)
+                assert (leader(keys, leaves), runner_up(keys, leaves)) == (first, second)
 
 
 def test_indices_that_differ_in_the_dropped_bits_only_are_a_tie():
@@ -125,7 +162,8 @@ def leaders_of(keys, slots, changed, values, found):
     leaves = open_tournament(keys, slots, math.inf)
     for place in range(changed.size):
         rank(keys, leaves, changed[place], values[place])
-        found[place] = leader(keys, leaves)
+        found[place, 0] = leader(keys, leaves)
+        found[place, 1] = runner_up(keys, leaves)
 
 
 @pytest.mark.compiled
@@ -135,8 +173,8 @@ def test_a_compiled_tournament_is_the_plain_one(slots):
     changed = draw.integers(0, slots, 2000)
     values = draw.choice([0.5, -0.5, math.inf, -math.inf, 0.0, *draw.normal(size=20)], 2000)
     values[::7] = (np.float64(0.5).view(np.int64) + draw.integers(-2000, 2000, values[::7].size)).view(np.float64)
-    keys, found = new_tournament(slots), np.zeros(2000, dtype=np.int64)
-    plain_keys, plain_found = new_tournament(slots), np.zeros(2000, dtype=np.int64)
+    keys, found = new_tournament(slots), np.zeros((2000, 2), dtype=np.int64)
+    plain_keys, plain_found = new_tournament(slots), np.zeros((2000, 2), dtype=np.int64)
     leaders_of(keys, slots, changed, values, found)
     leaders_of.function(plain_keys, slots, changed, values, plain_found)
     assert found.tolist() == plain_found.tolist()

@@ -21,6 +21,7 @@ from manyarms.contract import Play, begin, fresh_mean, moved, preview, pull, reg
 from manyarms.replication import play_replications
 from manyarms.streams import bits_at, replication_key, uniform
 from manyarms.trace import COLUMNS, new_log
+from tests.reference.world import NaiveWorld
 
 ALARM = 1e-6
 DRAWS = 2**18
@@ -333,6 +334,8 @@ PATHS = [
     (ma.Crash(probability=1.0), 0.8, lambda mean, t, n: 0.8),  # fresh, from a list of one
     (ma.Adversary(patience=3, size=0.25), 1.0, lambda mean, t, n: mean - 0.25 * (n % 3 == 0)),
     (ma.Adversary(patience=1, size=0.4), 1.0, lambda mean, t, n: mean - 0.4),
+    (ma.Fatigue(after=3, rate=0.1), 0.8, lambda mean, t, n: mean - 0.1 * (n > 3)),
+    (ma.Fatigue(after=1, rate=0.0), 0.8, lambda mean, t, n: mean),
     (ma.Turnover(length=4), 0.8, lambda mean, t, n: mean if t <= 4 else 0.0),
     (ma.Turnover(length=4, to=0.9), 0.8, lambda mean, t, n: mean),
     (
@@ -485,6 +488,24 @@ def test_seasons_break_the_arms_of_earlier_ones_at_their_next_play(length, gaps,
         assert path[place, 1] == means[arm]
 
 
+@exactly
+@given(
+    after=st.integers(1, 20),
+    rate=st.sampled_from([0.0, 0.01, 0.3]),
+    arms=st.lists(st.integers(0, 3), min_size=1, max_size=60),
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_arms_tire_by_their_own_plays_as_in_the_naive_world(after, rate, arms, seed):
+    world = ma.World(ma.PowerLaw(0.7), ma.Fatigue(after, rate), ma.Bernoulli())
+    _, path = play(begun(world, slots=4, seed=seed), arms)
+    naive = NaiveWorld(world, seed, 0)
+    assert path.tolist() == [list(naive.pull(arm, t)) for t, arm in enumerate(arms, start=1)]
+    for arm in set(arms):
+        own = path[np.array(arms) == arm, 0]
+        assert (own[: after + 1] == own[0]).all()
+        assert (np.diff(own[after:]) < 0.0).all() or rate == 0.0 or own[-1] == 0.0
+
+
 @pytest.mark.parametrize(
     "drift",
     [
@@ -608,6 +629,7 @@ SOME_DRIFTS = [
     ma.RandomWalk(0.2),
     ma.Adversary(patience=4, size=0.1),
     ma.Turnover(length=30),
+    ma.Fatigue(after=3, rate=0.05),
     ma.Phases([ma.RandomWalk(0.1), ma.Still(), ma.Rotting(0.05)], ends=[50, 120]),
 ]
 
@@ -828,6 +850,11 @@ BAD_INPUT = [
     (lambda: ma.Phases([ma.Still(), ma.Rotting()], [1.5]), "Phases", "ends", "1.5"),
     (lambda: ma.Phases([ma.Still(), ma.Rotting(), ma.Still()], [5, 5]), "Phases", "ends", "[5, 5]"),
     (lambda: ma.Adversary(patience=0), "Adversary", "patience", "0"),
+    (lambda: ma.Fatigue(0, 0.1), "Fatigue", "after", "0"),
+    (lambda: ma.Fatigue(1.5, 0.1), "Fatigue", "after", "1.5"),
+    (lambda: ma.Fatigue(5, -0.1), "Fatigue", "rate", "-0.1"),
+    (lambda: ma.Fatigue(5, math.inf), "Fatigue", "rate", "inf"),
+    (lambda: ma.Fatigue(5, "1/t"), "Fatigue", "rate", "'1/t'"),
     (lambda: ma.Turnover(length=0), "Turnover", "length", "0"),
     (lambda: ma.Turnover(length=2.5), "Turnover", "length", "2.5"),
     (lambda: ma.Turnover(length=2, to=1.5), "Turnover", "to", "1.5"),
@@ -893,6 +920,7 @@ plain_drifts = st.one_of(
     st.builds(ma.RandomWalk, sizes),
     st.builds(ma.Adversary, st.integers(1, 10**9), fractions),
     st.builds(ma.Turnover, st.integers(1, 10**9), fractions),
+    st.builds(ma.Fatigue, st.integers(1, 10**9), sizes),
 )
 
 
@@ -934,7 +962,7 @@ def test_every_kind_of_world_is_in_the_strategies():
     }
     assert defined == {
         "World", "PowerLaw", "Uniform", "BetaDistributed", "Empirical", "Mixture",
-        "Still", "Rotting", "Rising", "Crash", "JumpAt", "Phases", "RandomWalk", "Adversary", "Turnover",
+        "Still", "Rotting", "Rising", "Crash", "JumpAt", "Phases", "RandomWalk", "Adversary", "Turnover", "Fatigue",
         "Bernoulli", "GapUniform", "BetaNoise", "Exact",
     }  # fmt: skip
 

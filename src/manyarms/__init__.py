@@ -2,7 +2,7 @@
 
 from .bandit import Bandit, Decision, NoMoreItems, Told
 from .bases import KLUCB, UCB, AsymptoticUCB, Base, Greedy, SuccessiveElimination, Thompson
-from .drifts import Adversary, Crash, Drift, JumpAt, Phases, RandomWalk, Rising, Rotting, Still, Turnover
+from .drifts import Adversary, Crash, Drift, Fatigue, JumpAt, Phases, RandomWalk, Rising, Rotting, Still, Turnover
 from .engine import simulate
 from .noises import Bernoulli, BetaNoise, Exact, GapUniform, Noise
 from .policies import (
@@ -13,6 +13,7 @@ from .policies import (
     Blackbox,
     Elimination,
     EmpiricalCBT,
+    Forager,
     KFailure,
     MRun,
     Oracle,
@@ -41,6 +42,7 @@ __all__ = [
     "Rotting",
     "Rising",
     "Crash",
+    "Fatigue",
     "JumpAt",
     "Phases",
     "RandomWalk",
@@ -53,6 +55,7 @@ __all__ = [
     "Exact",
     # Policies, and the bases that some of them run.
     "Policy",
+    "Forager",
     "Elimination",
     "Blackbox",
     "Subsample",

@@ -72,6 +72,8 @@ class NaiveWorld:
                 return mean + amount(drift.rate, mean, t)
             case "JumpAt":
                 return mean + drift.size if self.plays[arm] + 1 == drift.play else mean
+            case "Fatigue":  # the honeymoon, then the fall
+                return mean - drift.rate if self.plays[arm] + 1 > drift.after else mean
             case "Crash":
                 bits = bits_at(self.drift_key, arm, self.plays[arm])
                 if uniform(bits) >= drift.probability:

@@ -102,6 +102,20 @@ def rank(keys: Any, leaves: int, slot: int, index: float) -> int:
 
 
 @kernel
+def runner_up(keys: Any, leaves: int) -> int:
+    """The slot with the largest index but the leader's: the best of all who lost to the leader.
+
+    Of one slot alone, it is the leader.
+    """
+    node = u64(leaves + leader(keys, leaves))
+    key = NO_ARM
+    while node > u64(1):
+        key = max(key, best_rival(keys, node))
+        node = node >> u64(2)
+    return slot_of(key, leaves)
+
+
+@kernel
 def best_rival(keys: Any, node: int) -> int:
     """The largest key of a node's three siblings."""
     if on_gpu():  # all four in two accesses

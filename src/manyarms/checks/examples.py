@@ -1,7 +1,7 @@
 """One or more specs of every type."""
 
 from ..bases import KLUCB, UCB, AsymptoticUCB, Greedy, SuccessiveElimination, Thompson
-from ..drifts import Adversary, Crash, JumpAt, Phases, RandomWalk, Rising, Rotting, Still, Turnover
+from ..drifts import Adversary, Crash, Fatigue, JumpAt, Phases, RandomWalk, Rising, Rotting, Still, Turnover
 from ..noises import Bernoulli, BetaNoise, Exact, GapUniform
 from ..policies import (
     AUCBTASW,
@@ -11,6 +11,7 @@ from ..policies import (
     Blackbox,
     Elimination,
     EmpiricalCBT,
+    Forager,
     KFailure,
     MRun,
     Oracle,
@@ -37,10 +38,13 @@ def examples() -> list[Spec]:
         # Restarts within a few rounds, with the subsample of the paper's text.
         Elimination(beta=1.0, preset="paper", threshold=0.02, horizon=DOUBLING),
         Elimination(beta=0.5, preset="published", threshold=0.1),
+        Elimination(beta="auto", threshold=0.02),
         Blackbox(base=UCB(), beta=1.0),
         Blackbox(base=UCB(), beta=0.5, preset="published", threshold=0.02, log_power=1.0, horizon=DOUBLING),
+        Blackbox(base=Greedy(), beta="auto", threshold=0.1, warm_start=True),
         Subsample(base=Greedy(), beta=1.0),
         Subsample(base=Greedy(), beta=2.0, arms=20, horizon=DOUBLING),
+        Subsample(base=Greedy(), beta="auto"),
         SSUCB(beta=1.0),
         SSUCB(beta=0.5, preset="published"),
         # Bonuses so small that bad arms are dropped within a few plays.
@@ -48,7 +52,11 @@ def examples() -> list[Spec]:
         AUCBTASW(preset="published", width=0.3, scale=0.1, horizon=DOUBLING),
         UCBTASW(beta=1.0, variation=1.0, width=0.1),
         UCBTASW(beta=0.5, changes=3, width=0.3, horizon=DOUBLING),
+        UCBTASW(beta="auto", variation=1.0, width=0.1),
         CBT(beta=1.0),
+        CBT(beta="auto"),
+        Forager(),
+        Forager(keep=3, slack=0.5, first_look=1.0, false_alarms=0.9, wary=10.0),
         EmpiricalCBT(),
         # So few arms that good ones are let go.
         EmpiricalCBT(keep=5, horizon=DOUBLING),
@@ -75,6 +83,7 @@ def examples() -> list[Spec]:
         RandomWalk(size=0.05),
         Adversary(patience=10, size=0.3),
         Turnover(length=40, to=0.1),
+        Fatigue(after=4, rate=0.05),
         Still(),
     ]
     noises = [Bernoulli(), GapUniform(), BetaNoise(concentration=10.0), Exact()]

@@ -3,6 +3,7 @@
 from .adversary import Adversary
 from .base import Drift, register_drift
 from .crash import Crash
+from .fatigue import Fatigue
 from .jump_at import JumpAt
 from .phases import Phases
 from .random_walk import RandomWalk
@@ -14,6 +15,7 @@ __all__ = [
     "Adversary",
     "Crash",
     "Drift",
+    "Fatigue",
     "JumpAt",
     "Phases",
     "RandomWalk",

@@ -6,6 +6,7 @@ from .blackbox import Blackbox
 from .cbt import CBT, EmpiricalCBT
 from .elimination import Elimination
 from .failures import KFailure, MRun
+from .forager import Forager
 from .oracle import Oracle
 from .subsample import SSUCB, Subsample
 from .ucbt_asw import UCBTASW
@@ -19,6 +20,7 @@ __all__ = [
     "Blackbox",
     "Elimination",
     "EmpiricalCBT",
+    "Forager",
     "KFailure",
     "MRun",
     "Oracle",
