@@ -1,4 +1,7 @@
-"""The command line: ``manyarms reproduce | studies | run | report | explain | policies | worlds | check | bench``."""
+"""The command line.
+
+``manyarms reproduce | studies | run | report | arena | explain | policies | worlds | check | bench``
+"""
 
 import argparse
 import importlib
@@ -21,6 +24,9 @@ from .results import Table
 from .specs import SPEC_TYPES, Spec
 from .version import __version__
 
+GOES_ON = ("run", "reproduce", "arena")
+"""Commands that keep what they have finished."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
@@ -37,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"manyarms {options.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        goes_on = "; the same command goes on where it stopped" if options.command in ("run", "reproduce") else ""
+        goes_on = "; the same command goes on where it stopped" if options.command in GOES_ON else ""
         print(f"manyarms {options.command}: stopped by Ctrl-C{goes_on}", file=sys.stderr)
         return 130
 
@@ -94,6 +100,22 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--out", type=Path, help="the page; report.html in that folder if left out")
     report.add_argument("--figures", type=Path, metavar="FOLDER", help="also figures as PNG, SVG and PDF, in there")
     report.set_defaults(run=_report)
+
+    arena = commands.add_parser("arena", parents=[own], help="all policies in all worlds, and a leaderboard")
+    arena.add_argument("--quick", action="store_true", help="short horizons and some of it: a minute or two")
+    arena.add_argument("--half", choices=("tuning", "test"), help="of the contests; both if left out")
+    arena.add_argument("--only", metavar="TEXT", help="only contests with this text in their names")
+    arena.add_argument("--folder", type=Path, default=Path("results/arena"), help="where results go")
+    arena.add_argument("--out", type=Path, help="the page; arena.html in that folder if left out")
+    arena.add_argument("--figures", type=Path, metavar="FOLDER", help="also the heat map as PNG, SVG and PDF, in there")
+    arena.add_argument("--replications", type=int, help="of each contest")
+    arena.add_argument("--seed", type=int)
+    arena.add_argument("--jobs", type=int, help="threads; all cores if left out")
+    arena.add_argument("--device", choices=DEVICES, default="cpu", help="where to play; the numbers are the same")
+    arena.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True, help="keep what is there")
+    arena.add_argument("--dry-run", action="store_true", help="say what there is to do, and do nothing")
+    arena.add_argument("--json", action="store_true", help="all ratios for machines instead of tables and a page")
+    arena.set_defaults(run=_arena)
 
     why = commands.add_parser("explain", parents=[own], help="one run: why it restarted, and whether it was right")
     why.add_argument("of", metavar="RUN", help="a result file (…/cells/*.parquet), or a study by name or TOML file")
@@ -297,6 +319,47 @@ def _report(options: argparse.Namespace) -> int:
         for figure in lab.save_all(results, options.figures):
             print(figure)
     return 0
+
+
+def _arena(options: argparse.Namespace) -> int:
+    lab_with(options.imports)
+    from .lab.arena import new_arena
+    from .lab.arena_page import write_figures, write_page
+    from .lab.arena_scores import findings, rows
+    from .lab.arena_tables import STAR
+
+    given = {name: getattr(options, name) for name in ("quick", "half", "only", "replications", "seed")}
+    arena = new_arena(**{name: value for name, value in given.items() if value is not None})
+    where = {name: getattr(options, name) for name in ("jobs", "device", "resume")}
+    if options.dry_run:
+        plans = arena.plan(options.folder, **where)
+        print(json.dumps(finite(plans), indent=1, ensure_ascii=False) if options.json else Table(plans))
+        return 0
+    scores = arena.run(options.folder, **where)
+    if options.json:
+        print(json.dumps(finite(rows(scores)), indent=1, ensure_ascii=False))
+        return 0
+    for section in findings(scores, STAR):
+        print(f"{section.heading}\n")
+        for table in section.tables:
+            print(table, end="\n\n")
+    command = shlex.join(["manyarms", "arena", *_arena_words(given), *_import_words(options.imports)])
+    page = write_page(arena, scores, STAR, options.out or options.folder / "arena.html", command)
+    print(f"The page is {page}")
+    for figure in write_figures(scores, options.figures) if options.figures else ():
+        print(figure)
+    return 0
+
+
+def _arena_words(given: dict[str, Any]) -> list[str]:
+    """The options that decide what an arena finds."""
+    words = []
+    for name, value in given.items():
+        if value is True:
+            words.append(f"--{name}")
+        elif value not in (None, False):
+            words += [f"--{name}", str(value)]
+    return words
 
 
 SHIFT_OPTIONS = ("preset", "beta", "kappa", "threshold_scale", "budget_scale", "top", "order")

@@ -1,6 +1,9 @@
 """The lab: studies, their runner, result files, figures, reports, and single runs explained."""
 
 from . import lower_bound as _lower_bound  # noqa: F401, it adds a study
+from .arena import Arena, arena, enter
+from .arena_page import heat_figure
+from .arena_tables import Contest
 from .bar import run_with_bar
 from .cluster import cluster_executor
 from .explain import Explanation, explain, explain_result, explain_study
@@ -16,15 +19,19 @@ from .study import MADE, Cell, Study, find_study, named_study, parse_study, read
 __all__ = [
     "FINDINGS",
     "MADE",
+    "Arena",
     "BadFile",
     "Cell",
     "CellResult",
+    "Contest",
     "Explanation",
     "Progress",
     "Section",
     "Study",
+    "arena",
     "cluster_executor",
     "difference_figure",
+    "enter",
     "explain",
     "explain_result",
     "explain_study",
@@ -33,6 +40,7 @@ __all__ = [
     "find_study",
     "findings",
     "growth_figure",
+    "heat_figure",
     "named_study",
     "needed_modules",
     "parse_study",

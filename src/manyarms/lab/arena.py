@@ -1,0 +1,217 @@
+"""The arena: who does well in how many worlds, and what must they be told for it?
+
+All entrants meet in all contests; both are the tables of `manyarms.lab.arena_tables`, and what follows from the
+regrets is in `manyarms.lab.arena_scores`. A contest is a study of its own, whose cells are the policies of all
+entrants: so a part of the arena, run alone, is kept for the whole, and result files stay small although there are
+thousands (each holds the description of its study). All contests have the same number of replications: those with the
+same number share their arms and their luck, and are paired when means over contests get their intervals.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from ..policies import Policy
+from .arena_scores import Scores
+from .arena_tables import CONTESTS, ENTRANTS, GROUPS, HALVES, QUICK_ENTRANTS, Contest, Entrant, Plays, quick_contests
+from .bar import run_with_bar
+from .runner import plan, slug
+from .study import Cell, Study
+
+REPLICATIONS = {"whole": 20, "quick": 10}
+SEED = 1
+CHECKPOINTS = 1
+"""The end is what counts."""
+
+OWN: list[Entrant] = []
+"""Entrants of one's own: what `enter` was called for."""
+
+
+def enter(name: str, plays: Policy | Callable[[Contest], Plays], told: str = GROUPS[0]) -> Entrant:
+    """Enter a policy of one's own: it takes part in every arena from now on.
+
+    Parameters
+    ----------
+    name
+        What to call it.
+    plays
+        The policy, or a function of the contest (see ``Contest``) that gives it: for what a policy is told, such as
+        ``contest.beta``.
+    told
+        What it is told: ``"nothing"``, ``"what it needs"`` or ``"hindsight"``.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> from manyarms.lab.arena import OWN, enter
+    >>> mine = enter("patient", lambda contest: ma.Elimination(contest.beta, threshold=0.3), told="what it needs")
+    >>> OWN.remove(mine)  # and out again
+    """
+    entrant = checked_entrant(name, plays, told)
+    if name in {one.name for one in (*ENTRANTS, *OWN)}:
+        raise ValueError(f"there is an entrant called {name!r}; choose another name")
+    OWN.append(entrant)
+    return entrant
+
+
+def checked_entrant(name: Any, plays: Any, told: str = GROUPS[0]) -> Entrant:
+    """An entrant from a policy or a function of the contest."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"arena: the name of an entrant must be a text, not {name!r}")
+    if isinstance(plays, Policy):
+        return Entrant(name, told, lambda contest: plays)
+    if not callable(plays) or isinstance(plays, type):
+        raise ValueError(f"arena: the entrant {name!r} must be a policy or a function of the contest, not {plays!r}")
+    return Entrant(name, told, plays)
+
+
+@dataclasses.dataclass(frozen=True)
+class Arena:
+    """Some contests and all who take part.
+
+    Parameters
+    ----------
+    contests, entrants
+        Who meets where; names must differ.
+    replications
+        Of every contest.
+    seed
+        Of all of them.
+    """
+
+    contests: tuple[Contest, ...]
+    entrants: tuple[Entrant, ...]
+    replications: int = REPLICATIONS["whole"]
+    seed: int = SEED
+
+    def __post_init__(self) -> None:
+        for what, given in (("contests", self.contests), ("entrants", self.entrants)):
+            names = [one.name for one in given]
+            if not names:
+                raise ValueError(f"arena: there are no {what}")
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(f"arena: two of the {what} are called {twice[0]!r}; choose another name")
+        self.studies()  # what is wrong with one is said before any of them is run
+
+    def study(self, contest: Contest) -> Study:
+        """A contest as a study."""
+        world = contest.world
+        cells = tuple(
+            Cell(contest.name, world, name, policy, contest.horizon)
+            for entrant in self.entrants
+            for name, policy in entrant.policies(contest).items()
+        )
+        about = f"A contest of the arena, of the {contest.half} half."
+        return Study(slug(contest.name), cells, self.replications, self.seed, CHECKPOINTS, about)
+
+    def studies(self) -> list[Study]:
+        """All contests as studies."""
+        return [self.study(contest) for contest in self.contests]
+
+    def plan(self, folder: str | Path, **where: Any) -> list[dict[str, Any]]:
+        """What `run` would do: one row for each contest, and one for all."""
+        rows = []
+        for contest in self.contests:
+            said = plan(self.study(contest), folder, **where)
+            rows.append({"contest": contest.name, "half": contest.half} | said)
+            del rows[-1]["study"], rows[-1]["start"]
+        total = dict(rows[0]) | {"contest": "all", "half": "both" if len({row["half"] for row in rows}) > 1 else ""}
+        total |= {name: sum(row[name] for row in rows) for name in rows[0] if name not in total or name in SUMMED}
+        return [*rows, total]
+
+    def run(self, folder: str | Path, **where: Any) -> Scores:
+        """Play all contests, or what is left of them, and add them up; ``where`` as for `run_with_bar`."""
+        played = {}
+        for contest in self.contests:
+            study = self.study(contest)
+            paths = run_with_bar(study, folder, **where)
+            for cell, path in zip(study.cells, paths, strict=True):
+                # Not by read_result, which makes the whole study anew from each of thousands of files: the run has just
+                # written or looked at them, and there is one row for each replication.
+                played[contest.name, cell.policy_name] = pq.read_table(path, columns=["regret"])["regret"].to_numpy()
+        return Scores.of(self.contests, self.entrants, played)
+
+
+SUMMED = ("cells", "cells left", "rounds", "rounds left", "seconds, roughly")
+
+
+def chosen_contests(quick: bool = False, half: str | None = None, only: str | None = None) -> tuple[Contest, ...]:
+    """A part of the table: the quick ones, of one half, with some text in their names."""
+    found = quick_contests() if quick else CONTESTS
+    if half is not None:
+        if half not in HALVES:
+            raise ValueError(f"arena: half must be one of {', '.join(HALVES)}, not {half!r}")
+        found = tuple(contest for contest in found if contest.half == half)
+    if only is not None:
+        among = found
+        found = tuple(contest for contest in among if only in contest.name)
+        if not found:
+            raise LookupError(
+                f"no contest has {only!r} in its name; the names are like {among[0].name!r} and {among[-1].name!r}"
+            )
+    return found
+
+
+def new_arena(
+    entrants: Mapping[str, Any] | None = None,
+    *,
+    quick: bool = False,
+    half: str | None = None,
+    only: str | None = None,
+    replications: int | None = None,
+    seed: int = SEED,
+) -> Arena:
+    """The arena, or a part of it; see `arena`.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> part = new_arena({"mine": ma.UniformPlay()}, quick=True, only="still, beta 1.1")
+    >>> [contest.name for contest in part.contests]
+    ['still, beta 1.1, coins, T = 10^4']
+    >>> part.entrants[-1].name
+    'mine'
+    """
+    own = [checked_entrant(name, plays) for name, plays in (entrants or {}).items()]
+    if replications is None:
+        replications = REPLICATIONS["quick" if quick else "whole"]
+    contests = chosen_contests(quick, half, only)
+    return Arena(contests, (*(QUICK_ENTRANTS if quick else ENTRANTS), *OWN, *own), replications, seed)
+
+
+def arena(
+    entrants: Mapping[str, Any] | None = None,
+    folder: str | Path = "results/arena",
+    *,
+    quick: bool = False,
+    half: str | None = None,
+    only: str | None = None,
+    replications: int | None = None,
+    seed: int = SEED,
+    **where: Any,
+) -> Scores:
+    """Run the arena, or what is left of it, and add it up.
+
+    Parameters
+    ----------
+    entrants
+        Policies of one's own by name, or functions of the contest that give one, beside those of the table.
+    folder
+        Where results go and are kept.
+    quick
+        Many worlds over a short horizon with some of the entrants: a minute or two.
+    half
+        ``"tuning"`` or ``"test"``; both if left out.
+    only
+        Only contests with this text in their names.
+    replications, seed
+        Of every contest.
+    where
+        ``jobs``, ``device``, ``resume``: as for `run_with_bar`.
+    """
+    chosen = new_arena(entrants, quick=quick, half=half, only=only, replications=replications, seed=seed)
+    return chosen.run(folder, **where)

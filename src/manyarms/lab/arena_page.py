@@ -1,0 +1,314 @@
+"""The arena to look at: one HTML page that loads nothing, and a figure; a heat map of all ratios in both."""
+
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..compiled import source_digest
+from ..version import __version__
+from .arena import Arena
+from .arena_scores import Scores, findings, geometric_mean, ratio_text
+from .arena_tables import GROUPS, HALVES, Contest, Entrant
+from .figures import WIDTHS, save, styled
+from .files import at_once
+from .report import _added, _asset, _filled, _table, _text
+from .statistics import number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Heat(NamedTuple):
+    """A colour for ratios below a bound: of the field and of the number in it, on a light page and on a dark one."""
+
+    below: float
+    light: tuple[str, str]
+    dark: tuple[str, str]
+
+
+HEATS = (
+    Heat(0.5, ("#2166ac", "#ffffff"), ("#6db3f2", "#0e1216")),
+    Heat(0.75, ("#6fadd6", "#0d1b26"), ("#2c76b5", "#ffffff")),
+    Heat(1.0, ("#c3ddf0", "#0d1b26"), ("#1c4263", "#e7eaee")),
+    Heat(1.1, ("#f3f3f1", "#1a1f26"), ("#20262d", "#e7eaee")),
+    Heat(1.25, ("#fdebd9", "#1a1f26"), ("#342a20", "#e7eaee")),
+    Heat(1.5, ("#fdd6b3", "#1a1f26"), ("#4b3421", "#e7eaee")),
+    Heat(2.0, ("#fbb67f", "#1a1f26"), ("#6b4222", "#ffffff")),
+    Heat(3.0, ("#f08b49", "#1a1f26"), ("#935222", "#ffffff")),
+    Heat(5.0, ("#c2501b", "#ffffff"), ("#ae5f1c", "#ffffff")),
+    Heat(10.0, ("#9c300e", "#ffffff"), ("#e08f4b", "#0e1216")),
+    Heat(math.inf, ("#6d1d05", "#ffffff"), ("#f9c08f", "#0e1216")),
+)
+"""From the best to the worst, in steps that grow: a logarithmic scale, finer near 1."""
+
+
+def heat_of(ratio: float) -> int:
+    """The number of the colour of a ratio.
+
+    Examples
+    --------
+    >>> heat_of(0.9), heat_of(1.0), heat_of(1000.0)
+    (2, 3, 10)
+    """
+    return next(place for place, heat in enumerate(HEATS) if ratio < heat.below)
+
+
+def heat_labels() -> list[str]:
+    """What each colour says."""
+    bounds = [f"{heat.below:g}" for heat in HEATS[:-1]]
+    middle = [f"{low} – {high}" for low, high in itertools.pairwise(bounds)]
+    return [f"below {bounds[0]}", *middle, f"{bounds[-1]} and more"]
+
+
+# ---------------------------------------------------------------- the page
+
+
+def write_page(arena: Arena, scores: Scores, star: str, path: str | Path, command: str = "") -> Path:
+    """Write the page at once; return its path."""
+    path = Path(path)
+    page = arena_page(arena, scores, star, command)
+    with at_once(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return path
+
+
+def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> str:
+    """The leaderboard, the heat map and the settings of an arena as one HTML page."""
+    board, *others = findings(scores, star)
+    return _filled(
+        _asset("arena.html", "arena_assets"),
+        {
+            "version": _text(__version__),
+            "about": "Who does well in how many worlds, and what must they be told for it?",
+            "facts": _facts(arena),
+            "sections": "".join(_added(section) for section in (board, *others[:1])),
+            "legend": _legend(),
+            "heat": _heat_map(scores, star),
+            "star": "".join(_added(section) for section in others[1:]),
+            "settings": _settings(arena, command),
+            "contests": _contest_table(arena),
+            "entrants": _entrant_table(arena),
+            "style": _asset("report.css") + _asset("arena.css", "arena_assets"),
+            "colours": _colours(),
+        },
+    )
+
+
+def _facts(arena: Arena) -> str:
+    horizons = sorted({contest.horizon for contest in arena.contests})
+    facts = [
+        (len(arena.entrants), "entrants"),
+        (f"{sum(len(study.cells) for study in arena.studies()):,}", "policies in contests"),
+        (len(arena.contests), "contests"),
+        (len({contest.world for contest in arena.contests}), "worlds"),
+        (" · ".join(f"{horizon:,}" for horizon in horizons), "horizons"),
+        (f"{arena.replications:,}", "replications"),
+        (arena.seed, "seed"),
+    ]
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for value, name in facts)
+
+
+def _legend() -> str:
+    parts = (f'<li class="h{place}">{label}</li>' for place, label in enumerate(heat_labels()))
+    return f'<ul class="scale" aria-label="Colours of ratios">{"".join(parts)}</ul>'
+
+
+def _colours() -> str:
+    """A class for each colour of the heat map."""
+    light, dark = (
+        [
+            f".h{place} {{ background: {getattr(heat, page)[0]}; color: {getattr(heat, page)[1]}; }}"
+            for place, heat in enumerate(HEATS)
+        ]
+        for page in ("light", "dark")
+    )
+    return "\n".join([*light, "@media screen and (prefers-color-scheme: dark) {", *dark, "}"])
+
+
+def _grouped(scores: Scores) -> list[tuple[str, list[Entrant]]]:
+    """Entrants by what they are told, those who took part."""
+    groups = [(told, [entrant for entrant in scores.entrants if entrant.told == told]) for told in GROUPS]
+    return [(told, members) for told, members in groups if members]
+
+
+def _heat_map(scores: Scores, star: str) -> str:
+    groups = _grouped(scores)
+    duels = {entrant.name: scores.duels(entrant.name) for entrant in scores.entrants}
+    found = {(duel.contest.name, name): duel for name, among in duels.items() for duel in among}
+
+    def line(head: str, cells: Sequence[Sequence[str]]) -> str:
+        """A row, with a gap between the groups."""
+        row = '<td class="gap"></td>'.join("".join(group) for group in cells)
+        return f'<tr><th scope="row">{head}</th>{row}</tr>'
+
+    def cell(ratio: float, title: str, name: str) -> str:
+        mark = " star" if name == star else ""
+        return f'<td class="h{heat_of(ratio)}{mark}" title="{_text(title)}">{ratio_text(ratio)}</td>'
+
+    def mean_of(entrant: Entrant) -> str:
+        if not duels[entrant.name]:
+            return '<td class="none">·</td>'
+        mean = geometric_mean(duels[entrant.name])
+        return cell(mean.value, f"{entrant.name}: {mean} in {len(duels[entrant.name])} contests", entrant.name)
+
+    def ratio_of(contest: Contest, entrant: Entrant) -> str:
+        duel = found.get((contest.name, entrant.name))
+        if duel is None:
+            return '<td class="none">·</td>'
+        chosen = scores.chosen[contest.name, entrant.name]
+        title = f"{entrant.name}{f' ({chosen})' if chosen else ''}: {duel.ratio} times {duel.rival}"
+        return cell(duel.ratio.value, title, entrant.name)
+
+    gap = '<th class="gap"></th>'
+    heads = gap.join(f'<th scope="colgroup" colspan="{len(members)}">{_told(told)}</th>' for told, members in groups)
+    names = gap.join(
+        "".join(f'<th scope="col"><span>{_text(entrant.name)}</span></th>' for entrant in members)
+        for _, members in groups
+    )
+    page = f'<thead><tr class="groups"><th></th>{heads}</tr><tr class="names"><th></th>{names}</tr></thead>'
+    means = [[mean_of(entrant) for entrant in members] for _, members in groups]
+    page += f'<tbody class="means">{line("geometric mean", means)}</tbody>'
+    for half in HALVES:
+        contests = [contest for contest in scores.contests if contest.half == half]
+        if not contests:
+            continue
+        rows = "".join(
+            line(_text(contest.name), [[ratio_of(contest, entrant) for entrant in members] for _, members in groups])
+            for contest in contests
+        )
+        page += f'<tbody><tr class="half"><th scope="rowgroup">{half} half</th></tr>{rows}</tbody>'
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Ratios"><table class="heat">{page}</table></div>'
+    )
+
+
+def _told(told: str) -> str:
+    return "in hindsight" if told == GROUPS[2] else f"told {told}"
+
+
+def _settings(arena: Arena, command: str) -> str:
+    lines = [("Command", f"<pre>{_text(command)}</pre>")] if command else []
+    lines += [
+        ("Seed", f"{arena.seed}"),
+        ("Replications", f"{arena.replications:,}"),
+        ("Version", _text(f"manyarms {__version__}")),
+        ("Sources", f"<code>{source_digest()}</code>"),
+    ]
+    return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in lines)
+
+
+def _contest_table(arena: Arena) -> str:
+    lines = [
+        [_text(contest.name), contest.half, _text(contest.world.drift.label()), number(contest.falls)]
+        for contest in arena.contests
+    ]
+    caption = (
+        "V is what policies are told that need it: by how much means fall if one good arm after another is played."
+    )
+    return _table(["Contest", "Half", "Drift", "V"], lines, caption, is_text=[True, True, True, False])
+
+
+def _entrant_table(arena: Arena) -> str:
+    """Every entrant with what it plays in the first contest that it enters."""
+    lines = []
+    for entrant in arena.entrants:
+        entered = [contest for contest in arena.contests if entrant.policies(contest)]
+        plays = list(entrant.policies(entered[0]).values()) if entered else []
+        spec = json.dumps(plays[0].to_json(), ensure_ascii=False) if plays else "–"
+        more = f" and {len(plays) - 1} more" if len(plays) > 1 else ""
+        lines.append([_text(entrant.name), _text(entrant.told), str(len(entered)), f"<code>{_text(spec)}</code>{more}"])
+    caption = "What each plays in the first of its contests."
+    return _table(["Entrant", "Told", "Contests", "Policy"], lines, caption, is_text=[True, True, False, True])
+
+
+# ---------------------------------------------------------------- the figure
+
+ROW, COLUMN = 0.125, 0.27
+"""The height and the width of a field, in inches."""
+
+
+def heat_figure(scores: Scores) -> "Figure":
+    """The heat map as a figure: contests down, entrants across."""
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Rectangle
+
+    groups = _grouped(scores)
+    ratios = scores.ratios()
+    with styled():
+        across = sum(len(members) for _, members in groups) + 0.4 * (len(groups) - 1)
+        halves = [half for half in HALVES if any(contest.half == half for contest in scores.contests)]
+        down = len(scores.contests) + 1.0 + 1.2 * len(halves)
+        margins = {"left": 2.35, "right": 0.05, "top": 1.75, "bottom": 0.35}
+        wide, high = (
+            across * COLUMN + margins["left"] + margins["right"],
+            down * ROW + margins["top"] + margins["bottom"],
+        )
+        scale = WIDTHS["page"] / wide if wide > WIDTHS["page"] else 1.0
+        figure = plt.figure(figsize=(wide * scale, high * scale))
+        size = 5.0 * scale
+        panel = figure.add_axes(
+            (margins["left"] / wide, margins["bottom"] / high, across * COLUMN / wide, down * ROW / high)
+        )
+        panel.set_xlim(0.0, across)
+        panel.set_ylim(down, 0.0)
+        panel.axis("off")
+
+        def field(x: float, y: float, ratio: float, weight: str = "normal") -> None:
+            colour, ink = HEATS[heat_of(ratio)].light
+            panel.add_patch(Rectangle((x, y), 0.96, 0.92, facecolor=colour, linewidth=0.0))
+            panel.text(
+                x + 0.48, y + 0.5, ratio_text(ratio), color=ink, fontsize=size, weight=weight, ha="center", va="center"
+            )
+
+        def line(y: float, name: str, weight: str = "normal", colour: str = "#1a1f26") -> None:
+            panel.text(-0.25, y + 0.5, name, fontsize=size * 1.1, weight=weight, color=colour, ha="right", va="center")
+
+        places: dict[str, float] = {}
+        x = 0.0
+        for told, members in groups:
+            panel.text(x, -11.4, _told(told), fontsize=size * 1.2, color="#566170")
+            panel.plot([x, x + len(members)], [-11.0, -11.0], color="#B9C0C8", linewidth=0.6, clip_on=False)
+            for entrant in members:
+                places[entrant.name] = x
+                panel.text(x + 0.5, -0.4, entrant.name, rotation=90, fontsize=size * 1.1, ha="center", va="bottom")
+                x += 1.0
+            x += 0.4
+        line(0.0, "geometric mean", "bold")
+        for entrant in scores.entrants:
+            duels = scores.duels(entrant.name)
+            if duels:
+                field(places[entrant.name], 0.0, geometric_mean(duels).value, "bold")
+        y = 1.0
+        for half in halves:
+            line(y + 0.2, f"{half} half", colour="#566170")
+            y += 1.2
+            for contest in (contest for contest in scores.contests if contest.half == half):
+                line(y, contest.name)
+                for name, place in places.items():
+                    if (contest.name, name) in ratios:
+                        field(place, y, ratios[contest.name, name].value)
+                y += 1.0
+        _figure_legend(panel, across, y + 0.8, size)
+    return figure
+
+
+def write_figures(scores: Scores, folder: str | Path) -> list[Path]:
+    """The heat map as PNG, SVG and PDF."""
+    figure = heat_figure(scores)
+    return [save(figure, Path(folder) / f"arena.{format}") for format in ("png", "svg", "pdf")]
+
+
+def _figure_legend(panel: Any, across: float, y: float, size: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    width = across / len(HEATS)
+    for place, (heat, label) in enumerate(zip(HEATS, heat_labels(), strict=True)):
+        colour, ink = heat.light
+        panel.add_patch(
+            Rectangle((place * width, y), width * 0.98, 1.1, facecolor=colour, linewidth=0.0, clip_on=False)
+        )
+        short = label.replace("below ", "< ").replace(" and more", " +").replace(" – ", "–")
+        panel.text((place + 0.49) * width, y + 0.55, short, color=ink, fontsize=size, ha="center", va="center")

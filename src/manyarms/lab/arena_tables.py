@@ -1,0 +1,454 @@
+"""Who meets whom in the arena: the contests and the entrants, as tables.
+
+A *contest* is a world and a horizon. An *entrant* is what plays in it: a policy, or a grid of them of which the best in
+hindsight counts. Contests are split once, here, into a tuning half and a test half that have no beta in common, no
+rate (but where the rate is part of the paper's own world) and not all kinds of drift and noise: settings chosen on
+the first are honestly tested on the second.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..bases import KLUCB, UCB, AsymptoticUCB, Greedy, SuccessiveElimination, Thompson
+from ..drifts import (
+    Adversary,
+    Crash,
+    Drift,
+    Fatigue,
+    JumpAt,
+    Phases,
+    RandomWalk,
+    Rising,
+    Rotting,
+    Still,
+    Turnover,
+)
+from ..noises import Bernoulli, BetaNoise, GapUniform, Noise
+from ..policies import (
+    AUCBTASW,
+    CBT,
+    SSUCB,
+    UCBTASW,
+    Blackbox,
+    Elimination,
+    EmpiricalCBT,
+    Forager,
+    KFailure,
+    MRun,
+    Policy,
+    Subsample,
+    UniformPlay,
+)
+from ..policies.base import DOUBLING
+from ..policies.tail import AUTO
+from ..reservoirs import PowerLaw
+from ..world import World
+
+# ---------------------------------------------------------------- contests
+
+TUNING, TEST = HALVES = ("tuning", "test")
+
+NOISES: dict[str, Noise] = {
+    "coins": Bernoulli(),
+    "gap-uniform": GapUniform(),  # the paper's figure; it vanishes at the top
+    "low noise": BetaNoise(concentration=50.0),
+    "strong noise": BetaNoise(concentration=1.0),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A way in which arms change, for any horizon."""
+
+    drift: Callable[[int], Drift]
+    falls: Callable[[int], float] = lambda horizon: 0.0
+    """By how much means fall in all if one good arm after another is played, each until it has worn out or broken down:
+    the V that policies are told. What a run's V really is depends on the policy."""
+
+
+def worn(total: float) -> Change:
+    """Every play takes the same; ``total`` over the horizon."""
+    return Change(lambda horizon: Rotting(rate=total / horizon), lambda horizon: total)
+
+
+def crashing(crashes: int, to: float | str = 0.0) -> Change:
+    """So many breakdowns over the horizon, of an arm that was near the top."""
+    return Change(lambda horizon: Crash(probability=crashes / horizon, to=to), lambda horizon: float(crashes))
+
+
+def tiring(lives: int, fall: float) -> Change:
+    """Arms with a honeymoon of 1 / ``lives`` of the horizon, and then a fall that takes ``fall`` times as long."""
+    return Change(
+        lambda horizon: Fatigue(after=horizon // lives, rate=lives / (fall * horizon)),
+        lambda horizon: lives / (1.0 + fall),
+    )
+
+
+def in_thirds(*totals: float) -> Change:
+    """Three spans of the same length; each play of a span takes a constant, or gives one where its total is below 0."""
+
+    def drift(horizon: int) -> Drift:
+        third = horizon // 3
+        rates = [abs(total) / third for total in totals]
+        parts = [Rising(rate) if total < 0.0 else Rotting(rate) for total, rate in zip(totals, rates, strict=True)]
+        return Phases(tuple(parts), ends=(third, 2 * third))
+
+    return Change(drift, lambda horizon: sum(max(total, 0.0) for total in totals))
+
+
+CHANGES: dict[str, Change] = {
+    "still": Change(lambda horizon: Still()),
+    "rotting 1/t": Change(lambda horizon: Rotting(rate="1/t"), lambda horizon: math.log(horizon) + 0.5772),
+    "rotting 3/t": Change(lambda horizon: Rotting(rate="3/t"), lambda horizon: 3.0 * (math.log(horizon) + 0.5772)),
+    "wear 1": worn(1.0),
+    "wear 4": worn(4.0),
+    "wear 30": worn(30.0),
+    "wear 100": worn(100.0),
+    "fast wear": Change(lambda horizon: Rotting(rate=0.01), lambda horizon: 0.01 * horizon),
+    "faster wear": Change(lambda horizon: Rotting(rate=0.03), lambda horizon: 0.03 * horizon),
+    "rotting by a share": Change(lambda horizon: Rotting(rate="0.05%"), lambda horizon: 0.0005 * horizon),
+    "rising 3": Change(lambda horizon: Rising(rate=3.0 / horizon)),
+    "rising 20": Change(lambda horizon: Rising(rate=20.0 / horizon)),
+    "rot, rise, rot": in_thirds(8.0, -8.0, 8.0),
+    "rise, rot, rise": in_thirds(-20.0, 20.0, -20.0),
+    "easy, hard, easy": in_thirds(0.3, 60.0, 0.3),
+    "16 crashes": crashing(16),
+    "64 crashes": crashing(64),
+    "256 crashes": crashing(256),
+    "crashes to fresh": crashing(100, "fresh"),
+    "jump": Change(lambda horizon: JumpAt(play=horizon // 16, size=-0.3), lambda horizon: 16 * 0.3),
+    "early jump": Change(lambda horizon: JumpAt(play=horizon // 200, size=-0.5), lambda horizon: 200 * 0.5),
+    "8 seasons": Change(lambda horizon: Turnover(length=horizon // 8), lambda horizon: 7.0),
+    "64 seasons": Change(lambda horizon: Turnover(length=horizon // 64), lambda horizon: 63.0),
+    "adversary": Change(lambda horizon: Adversary(patience=horizon // 40, size=0.2), lambda horizon: 40 * 0.2),
+    # A move is uniform on [-size, size]: the part of it that falls is size / 4 on average.
+    "walk": Change(
+        lambda horizon: RandomWalk(size=1.5 / math.sqrt(horizon)), lambda horizon: 1.5 * math.sqrt(horizon) / 4.0
+    ),
+    "fatigue": tiring(lives=16, fall=0.25),
+    "slow fatigue": tiring(lives=8, fall=2.0),
+    "quick fatigue": tiring(lives=100, fall=0.5),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Contest:
+    """A world and a horizon, and which half they are of."""
+
+    half: str
+    change: str  # one of CHANGES
+    beta: float
+    noise: str  # one of NOISES
+    horizon: int
+
+    @property
+    def name(self) -> str:
+        """What to call it; no other contest has this name."""
+        return f"{self.change}, beta {self.beta:g}, {self.noise}, T = {powered(self.horizon)}"
+
+    @property
+    def world(self) -> World:
+        """The world."""
+        return World(PowerLaw(beta=self.beta), CHANGES[self.change].drift(self.horizon), NOISES[self.noise])
+
+    @property
+    def falls(self) -> float:
+        """V, as it can be told before the run: by how much means fall if one good arm after another is played."""
+        return CHANGES[self.change].falls(self.horizon)
+
+    @property
+    def is_still(self) -> bool:
+        """Whether nothing changes."""
+        return self.change == "still"
+
+    def replace(self, **changes: Any) -> "Contest":
+        """A copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+
+def powered(horizon: int) -> str:
+    """A horizon, as a power of ten if it is one.
+
+    Examples
+    --------
+    >>> powered(100_000), powered(5000)
+    ('10^5', '5,000')
+    """
+    power = len(str(horizon)) - 1
+    return f"10^{power}" if horizon == 10**power else f"{horizon:,}"
+
+
+def _contests(half: str, table: Mapping[str, Iterable[tuple[float, str, int]]]) -> tuple[Contest, ...]:
+    return tuple(
+        Contest(half, change, beta, noise, 10**power) for change, rows in table.items() for beta, noise, power in rows
+    )
+
+
+_TUNING = _contests(
+    TUNING,
+    {  # beta, noise, power of ten of the horizon
+        "still": [
+            (0.4, "coins", 4),
+            (1.1, "coins", 5),
+            (2.5, "coins", 5),
+            (0.7, "coins", 6),
+            (1.6, "gap-uniform", 5),
+            (1.1, "coins", 7),
+        ],
+        "rotting 3/t": [(0.7, "gap-uniform", 5), (1.6, "gap-uniform", 5), (1.1, "gap-uniform", 6), (1.1, "coins", 5)],
+        "wear 4": [(0.4, "coins", 6), (1.1, "coins", 5), (2.5, "coins", 6)],
+        "wear 100": [(0.7, "gap-uniform", 6), (1.1, "coins", 4), (1.6, "coins", 5)],
+        "fast wear": [(0.7, "coins", 5), (1.6, "coins", 5)],
+        "rising 3": [(1.1, "coins", 5), (2.5, "coins", 5)],
+        "rot, rise, rot": [(0.7, "coins", 5), (1.6, "coins", 6)],
+        "64 crashes": [(0.4, "coins", 5), (1.1, "coins", 5), (1.6, "coins", 6)],
+        "jump": [(1.1, "coins", 4), (0.7, "coins", 5)],
+    },
+)
+
+_TEST = _contests(
+    TEST,
+    {
+        "still": [
+            (0.3, "coins", 5),
+            (1.0, "coins", 6),
+            (2.0, "coins", 5),
+            (4.0, "coins", 5),
+            (0.5, "low noise", 5),
+            (1.2, "strong noise", 6),
+        ],
+        "rotting 1/t": [  # the worlds of the paper's figure, and more
+            (0.8, "gap-uniform", 5),
+            (1.0, "gap-uniform", 5),
+            (1.2, "gap-uniform", 5),
+            (0.5, "coins", 6),
+            (3.0, "coins", 5),
+        ],
+        "wear 1": [(0.8, "coins", 5), (2.0, "low noise", 6), (1.0, "coins", 7)],
+        "wear 30": [(0.3, "coins", 4), (1.2, "coins", 6), (1.0, "strong noise", 5)],
+        "faster wear": [(0.5, "coins", 5), (2.0, "gap-uniform", 5)],
+        "rotting by a share": [(0.8, "coins", 5), (2.0, "coins", 5)],
+        "rising 20": [(0.5, "coins", 5), (3.0, "coins", 6)],
+        "rise, rot, rise": [(1.0, "coins", 5), (2.0, "coins", 5)],
+        "easy, hard, easy": [(0.8, "coins", 6), (1.2, "coins", 5)],
+        "16 crashes": [(1.0, "coins", 5), (0.5, "low noise", 6)],
+        "256 crashes": [(0.8, "coins", 6), (2.0, "coins", 5)],
+        "crashes to fresh": [(1.2, "coins", 5)],
+        "early jump": [(0.5, "coins", 5), (1.2, "coins", 6)],
+        "8 seasons": [(1.0, "coins", 6)],
+        "64 seasons": [(0.5, "coins", 5)],
+        "adversary": [(0.8, "coins", 5), (2.0, "coins", 6)],
+        "walk": [(1.0, "coins", 5), (0.5, "coins", 6)],
+        "fatigue": [(1.0, "coins", 5), (0.8, "coins", 6), (1.0, "coins", 7)],
+        "slow fatigue": [(0.5, "coins", 5), (2.0, "coins", 4)],
+        "quick fatigue": [(1.2, "coins", 5)],
+    },
+)
+
+CONTESTS: tuple[Contest, ...] = _TUNING + _TEST
+"""All of them, those of the tuning half first."""
+
+
+QUICK_HORIZON = 10_000
+
+QUICK_WORLDS = {
+    ("StillState", "coins"),
+    ("ConstantTrendState", "coins"),
+    ("InverseTrendState", "gap-uniform"),
+    ("FatigueState", "coins"),
+}
+"""The types of world of the quick contests: compiling a policy for one more takes a second or two, betas and rates
+cost nothing."""
+
+QUICK_EACH = 2
+"""So many contests of one half for each change, at most."""
+
+
+def quick_contests() -> tuple[Contest, ...]:
+    """Those contests whose worlds have few types, over a short horizon.
+
+    Examples
+    --------
+    >>> len({contest.world for contest in quick_contests()}) >= 24
+    True
+    """
+    chosen: dict[World, Contest] = {}
+    for contest in CONTESTS:
+        short = contest.replace(horizon=QUICK_HORIZON)
+        if (type(short.world.drift.start()).__name__, short.noise) not in QUICK_WORLDS or short.world in chosen:
+            continue
+        if sum((other.half, other.change) == (short.half, short.change) for other in chosen.values()) < QUICK_EACH:
+            chosen[short.world] = short
+    return tuple(chosen.values())
+
+
+# ---------------------------------------------------------------- entrants
+
+NOTHING, NEEDED, HINDSIGHT = GROUPS = ("nothing", "what it needs", "hindsight")
+"""What an entrant is told: nothing at all; beta, T and V where it has a place for them; or, for a grid of settings,
+which of them turned out best in this very contest."""
+
+Plays = Policy | Mapping[str, Policy]
+
+
+@dataclasses.dataclass(frozen=True)
+class Entrant:
+    """Who takes part.
+
+    Parameters
+    ----------
+    name
+        What to call it.
+    told
+        What it is told: one of ``GROUPS``.
+    plays
+        Its policy in a contest; or several by name, of which the one with the least mean regret counts.
+    quick
+        Whether it also takes part when the arena is quick.
+    enters
+        Whether it takes part in a contest: for entrants that would take days.
+    """
+
+    name: str
+    told: str
+    plays: Callable[[Contest], Plays]
+    quick: bool = False
+    enters: Callable[[Contest], bool] = lambda contest: True
+
+    def __post_init__(self) -> None:
+        if self.told not in GROUPS:
+            raise ValueError(
+                f"arena: the entrant {self.name!r}: told must be one of {', '.join(GROUPS)}, not {self.told!r}"
+            )
+
+    def policies(self, contest: Contest) -> dict[str, Policy]:
+        """What it plays in a contest, by the name under which results are kept; nothing if it does not take part."""
+        if not self.enters(contest):
+            return {}
+        plays = self.plays(contest)
+        named: dict[str, Any] = {self.name: plays}
+        if isinstance(plays, Mapping):
+            named = {f"{self.name}: {key}": policy for key, policy in plays.items()}
+        for name, policy in named.items():
+            if not isinstance(policy, Policy):
+                raise ValueError(
+                    f"arena: the entrant {name!r} must play a policy in the contest {contest.name!r}, not {policy!r}"
+                )
+        return named
+
+
+def grid(name: str, thresholds: Sequence[float], policy: Callable[[Contest, float], Policy]) -> Entrant:
+    """A policy with every threshold of a grid, of which the best in hindsight counts."""
+    return Entrant(
+        f"{name}, best of {len(thresholds)}",
+        HINDSIGHT,
+        lambda contest: {f"threshold {threshold:g}": policy(contest, threshold) for threshold in thresholds},
+    )
+
+
+def grids(elimination: Sequence[float], blackbox: Sequence[float]) -> tuple[Entrant, ...]:
+    """The paper's two algorithms with these thresholds."""
+    return (
+        grid(
+            "Elimination, warm",
+            elimination,
+            lambda contest, threshold: Elimination(beta=contest.beta, threshold=threshold, warm_start=True),
+        ),
+        grid(
+            "Elimination, cold",
+            elimination,
+            lambda contest, threshold: Elimination(beta=contest.beta, threshold=threshold, warm_start=False),
+        ),
+        grid(
+            "Blackbox(UCB), warm",
+            blackbox,
+            lambda contest, threshold: Blackbox(base=UCB(), beta=contest.beta, threshold=threshold, warm_start=True),
+        ),
+        grid(
+            "Blackbox(UCB), cold",
+            blackbox,
+            lambda contest, threshold: Blackbox(base=UCB(), beta=contest.beta, threshold=threshold, warm_start=False),
+        ),
+    )
+
+
+def first_loss(contest: Contest) -> float:
+    """What CBT is told besides beta: the average of a fresh arm's first loss that is not 0."""
+    return 1.0 if contest.noise == "coins" else contest.beta / (contest.beta + 1.0)
+
+
+MOST_DRAWS = 40_000_000
+"""About as many Beta numbers as a core draws in ten seconds."""
+
+
+def is_short(contest: Contest) -> bool:
+    """Whether Thompson sampling takes seconds and not hours: it draws a number for every arm in every round."""
+    arms = Subsample(base=Thompson(), beta=contest.beta, horizon=contest.horizon).slots(contest.horizon)
+    return arms * contest.horizon <= MOST_DRAWS
+
+
+ENTRANTS: tuple[Entrant, ...] = (
+    Entrant("Forager", NOTHING, lambda contest: Forager(), quick=True),
+    Entrant("EmpiricalCBT, doubling", NOTHING, lambda contest: EmpiricalCBT(horizon=DOUBLING), quick=True),
+    Entrant("AUCBT-ASW, doubling", NOTHING, lambda contest: AUCBTASW(horizon=DOUBLING)),
+    Entrant("MRun, doubling", NOTHING, lambda contest: MRun(horizon=DOUBLING)),
+    Entrant("KFailure", NOTHING, lambda contest: KFailure()),
+    Entrant("UniformPlay", NOTHING, lambda contest: UniformPlay(), quick=True),
+    # With beta estimated as the run goes.
+    Entrant("Elimination, auto", NOTHING, lambda contest: Elimination(beta=AUTO, horizon=DOUBLING), quick=True),
+    Entrant("Blackbox(UCB), auto", NOTHING, lambda contest: Blackbox(base=UCB(), beta=AUTO, horizon=DOUBLING)),
+    Entrant("CBT, auto", NOTHING, lambda contest: CBT(beta=AUTO, horizon=DOUBLING), quick=True),
+    Entrant("SSUCB, auto", NOTHING, lambda contest: SSUCB(beta=AUTO, horizon=DOUBLING)),
+    Entrant("Subsample(KLUCB), auto", NOTHING, lambda contest: Subsample(base=KLUCB(), beta=AUTO, horizon=DOUBLING)),
+    Entrant(
+        "Subsample(Thompson), auto",
+        NOTHING,
+        lambda contest: Subsample(base=Thompson(), beta=AUTO, horizon=DOUBLING),
+        enters=is_short,
+    ),
+    Entrant("Subsample(Greedy), auto", NOTHING, lambda contest: Subsample(base=Greedy(), beta=AUTO, horizon=DOUBLING)),
+    Entrant("Elimination", NEEDED, lambda contest: Elimination(beta=contest.beta), quick=True),
+    Entrant("Blackbox(UCB)", NEEDED, lambda contest: Blackbox(base=UCB(), beta=contest.beta), quick=True),
+    Entrant("Blackbox(KLUCB)", NEEDED, lambda contest: Blackbox(base=KLUCB(), beta=contest.beta)),
+    Entrant(
+        "Blackbox(Thompson)", NEEDED, lambda contest: Blackbox(base=Thompson(), beta=contest.beta), enters=is_short
+    ),
+    Entrant(
+        "Blackbox(SuccessiveElimination)",
+        NEEDED,
+        lambda contest: Blackbox(base=SuccessiveElimination(), beta=contest.beta),
+    ),
+    Entrant(
+        "Blackbox(AsymptoticUCB)", NEEDED, lambda contest: Blackbox(base=AsymptoticUCB(sigma=0.05), beta=contest.beta)
+    ),
+    Entrant("EmpiricalCBT", NEEDED, lambda contest: EmpiricalCBT()),
+    Entrant("CBT", NEEDED, lambda contest: CBT(beta=contest.beta, first_loss=first_loss(contest)), quick=True),
+    Entrant("SSUCB", NEEDED, lambda contest: SSUCB(beta=contest.beta), quick=True),
+    Entrant("Subsample(KLUCB)", NEEDED, lambda contest: Subsample(base=KLUCB(), beta=contest.beta)),
+    Entrant(
+        "Subsample(Thompson)", NEEDED, lambda contest: Subsample(base=Thompson(), beta=contest.beta), enters=is_short
+    ),
+    Entrant("Subsample(Greedy)", NEEDED, lambda contest: Subsample(base=Greedy(), beta=contest.beta)),
+    Entrant("UCBT-ASW", NEEDED, lambda contest: UCBTASW(beta=contest.beta, variation=contest.falls)),
+    Entrant(
+        "UCBT-ASW, width 0.5", NEEDED, lambda contest: UCBTASW(beta=contest.beta, variation=contest.falls, width=0.5)
+    ),
+    Entrant("AUCBT-ASW", NEEDED, lambda contest: AUCBTASW()),
+    Entrant("MRun", NEEDED, lambda contest: MRun()),
+    *grids(
+        elimination=(0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0),
+        blackbox=(0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0),
+    ),
+)
+"""Everybody, in the order of what they are told."""
+
+QUICK_ENTRANTS: tuple[Entrant, ...] = (
+    *(entrant for entrant in ENTRANTS if entrant.quick),
+    *grids(elimination=(0.01, 0.03, 0.1, 0.5), blackbox=(0.5, 2.0)),
+)
+"""Those who take part when the arena is quick: of few types, and with smaller grids."""
+
+STAR = "Forager"
+"""The entrant whose ratios head the leaderboard."""
