@@ -57,6 +57,7 @@ calibrate: setup
 verify: setup
 	$(BIN)/python verification/rates.py
 	$(BIN)/python verification/reservoir.py
+	$(BIN)/python verification/forager.py
 
 clean:
 	rm -rf $(VENV) .venv-peers results

@@ -24,7 +24,7 @@ from .compiled import IS_COMPILING, loop
 from .drifts import Rotting
 from .engine import simulate
 from .noises import Bernoulli
-from .policies import SSUCB, Blackbox, Elimination, Oracle, Policy, Subsample, UniformPlay
+from .policies import SSUCB, Blackbox, Elimination, Forager, Oracle, Policy, Subsample, UniformPlay
 from .replication import play_replications
 from .reservoirs import PowerLaw
 from .results import Table
@@ -48,8 +48,10 @@ def policies_timed() -> dict[str, Policy]:
     """What is timed, by name."""
     return {
         "Elimination": Elimination(beta=1.0),
+        "Elimination, auto": Elimination(beta="auto"),
         "Elimination, paper": Elimination(beta=1.0, preset="paper"),
         "Blackbox(UCB)": Blackbox(base=UCB(), beta=1.0, preset="paper"),
+        "Forager": Forager(),
         "SSUCB": SSUCB(beta=1.0),
         "SSUCB, paper": SSUCB(beta=1.0, preset="paper"),
         "Subsample(Greedy)": Subsample(base=Greedy(), beta=1.0),

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..bases import UCB
 from ..drifts import Drift, Rotting, Still, Turnover
-from ..policies import AUCBTASW, SSUCB, Blackbox, Elimination, Policy
+from ..policies import AUCBTASW, SSUCB, Blackbox, Elimination, EmpiricalCBT, Forager, Policy
 from ..reservoirs import PowerLaw
 from ..results import Table, mean_and_half_width
 from ..world import World
@@ -63,23 +63,25 @@ HARD = {
 
 
 def policies(beta: float) -> dict[str, Policy]:
-    """Those of the paper, calibrated and as its text says, and its rivals."""
+    """Those of the paper, calibrated and as its text says, its rivals, and ours that is told nothing."""
     return {
         "Elimination": Elimination(beta=beta),
         "Elimination, text": Elimination(beta=beta, preset="paper"),
         "Blackbox(UCB)": Blackbox(base=UCB(), beta=beta),
         "SSUCB": SSUCB(beta=beta),
         "AUCBT-ASW": AUCBTASW(),
+        "EmpiricalCBT": EmpiricalCBT(),
+        "Forager": Forager(),
     }
 
 
-def lower_bound(replications: int = 20, seed: int = 1) -> Study:
+def lower_bound(replications: int = 60, seed: int = 1) -> Study:
     """The study.
 
     Examples
     --------
     >>> len(lower_bound().cells)
-    135
+    189
     """
     cells = [
         Cell(world_name(name, beta), World(PowerLaw(beta=beta), hard.drift(horizon)), policy_name, policy, horizon)

@@ -11,14 +11,15 @@ with its own average loss.
 3. *Target.* An arm is good enough if its bound is at most a share kappa of the average loss. Of those that are, the
    one with the least bound is played; if none is, a fresh arm.
 4. *Share.* kappa = e / (e + 1), with e the tail exponent of the arms near the target: a Hill estimate from first
-   impressions. In a reservoir P(gap < x) = x^e this share is the best one.
+   impressions. Where P(gap < x) = x^e, the best split of all losses is kappa for arms that are kept and the rest
+   for the search.
 5. *Hysteresis.* The target follows the average down at once, and up only when that has risen by 1 / kappa: a search
    goes on until it finds something or has cost as much as was lost before.
 6. *Strike-outs.* Each arm carries a test, by betting, of "its loss is at most the average". When the evidence against
-   it exceeds 2 times the rounds from one strike-out to the next, the arm goes for good; so at most half of the
-   strike-outs are false.
+   it exceeds 2 times the rounds from one strike-out to the next, the arm goes for good: were all strike-outs false,
+   they would come half as often as they do. (One more is allowed for, so that a world without any begins somewhere.)
 7. *Wariness.* Somebody may be watching. After a strike-out at round s no arm is played twice in a row until round
-   4 s: it takes two good arms then, and none has a majority that an adversary could aim at.
+   4 s, and longer after several: it takes two good arms then, and none has a majority that an adversary could aim at.
 
 Source: ours; docs/theory/forager.md derives it. The bound, and a target that comes from the losses, are those of
 empirical CBT (Chan & Hu, arXiv:1805.11793), which needs the horizon, never forgets, and keeps all arms. The test is
@@ -106,7 +107,8 @@ class Forager(Policy):
 
     Notes
     -----
-    The defaults are for every world; ``verification/forager.py`` shows how little they matter.
+    The defaults are for every world; docs/forager-settings.md shows how little they matter, but for ``wary`` where an
+    adversary watches.
 
     Examples
     --------
