@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import manyarms as ma
-from manyarms.cli import main
+from manyarms.cli import _arena_words, main
 from manyarms.contract import begin, pull
 from manyarms.lab import arena_page, arena_scores
 from manyarms.lab.arena import OWN, Arena, arena, chosen_contests, enter, new_arena
@@ -397,20 +397,52 @@ def test_ones_own_policies_take_part():
         (lambda: new_arena(half="best"), "half must be one of tuning, test, not 'best'"),
         (lambda: new_arena(replications=0), "replications must be a whole number of at least 1, not 0"),
         (lambda: enter("x", ma.UniformPlay(), told="all"), "told must be one of nothing, what it needs, hindsight"),
+        (lambda: new_arena({"x": ma.Oracle()}), "the entrant 'x' plays Oracle("),
+        (
+            lambda: new_arena({"x": lambda contest: ma.Oracle()}),
+            "which sees means; give a policy that sees only rewards",
+        ),
+        (lambda: enter("x", ma.Oracle()), "which sees means"),
+        (lambda: enter("x", lambda contest: {"y": ma.Oracle()}), "the entrant 'x: y' plays Oracle("),
+        (lambda: new_arena({"x": lambda contest: {}}), "the entrant 'x' gives no policy in any contest; let it"),
+        (lambda: enter("x", lambda contest: {}), "the entrant 'x' gives no policy in any contest; let it"),
+        (
+            lambda: new_arena({"x": lambda contest: 1 / 0}),
+            f"the entrant 'x' fails in the contest {CONTESTS[0].name!r}: ZeroDivisionError: division by zero; mend",
+        ),
+        (lambda: enter("x", lambda contest: contest.zebra), "the entrant 'x' fails in the contest 'still"),
+        (lambda: arena([ma.UniformPlay()]), "entrants must be policies by name, such as {'mine': policy}, not ["),
+        (lambda: arena(ma.UniformPlay()), "entrants must be policies by name, such as {'mine': policy}, not Uniform"),
+        (lambda: arena(only=5), "only must be a text such as 'fatigue', not 5; leave it out for all contests"),
+        (lambda: arena(only=""), "only must be a text such as 'fatigue', not ''"),
         (lambda: Arena((), ENTRANTS), "there are no contests"),
         (lambda: Arena(CONTESTS, ()), "there are no entrants"),
     ],
 )
 def test_what_cannot_be_is_refused(build, words):
+    before = list(OWN)
     with pytest.raises(ValueError, match=re.escape(words)):
         build()
+    assert before == OWN
+
+
+def test_an_entrant_may_stay_away_from_some_contests():
+    def short(contest):
+        return {"it": ma.UniformPlay()} if contest.horizon == 10**4 else {}
+
+    found = new_arena({"short": short}, only="T = 10^7")  # also from all of a part
+    assert not any("short" in cell.policy_name for study in found.studies() for cell in study.cells)
 
 
 def test_contests_are_chosen_by_half_and_text():
     assert chosen_contests() == CONTESTS
     assert len(chosen_contests(only="T = 10^7")) == 3
-    with pytest.raises(LookupError, match="no contest has 'zebra' in its name"):
+    assert chosen_contests(only="t = 10^7") == chosen_contests(only="T = 10^7")
+    assert chosen_contests(only="FATIGUE") == chosen_contests(only="fatigue")
+    with pytest.raises(LookupError, match=r"no contest has 'zebra' in its name.*manyarms arena --dry-run has all"):
         chosen_contests(only="zebra")
+    with pytest.raises(LookupError, match="manyarms arena --quick --half test --dry-run has all"):
+        chosen_contests(quick=True, half="test", only="zebra")
 
 
 # ---------------------------------------------------------------- the page and the command
@@ -487,6 +519,24 @@ def test_a_dry_run_says_what_there_is_to_do(tmp_path, capsys):
     assert total["cells left"] == sum(row["cells"] for row in contests)
     assert total["rounds"] == sum(row["rounds"] for row in contests)
     assert not list(tmp_path.iterdir())
+    assert main(["arena", "--dry-run", "--only", "Fatigue", "--folder", str(tmp_path)]) == 0
+    assert "Seconds are without compiling, and without the time that Thompson sampling" in capsys.readouterr().out
+
+
+def test_quick_has_a_folder_of_its_own(monkeypatch):
+    folders = []
+    monkeypatch.setattr(Arena, "run", lambda self, folder, **where: folders.append(str(folder)))
+    monkeypatch.setattr(Arena, "plan", lambda self, folder, **where: folders.append(str(folder)) or [])
+    arena()
+    arena(quick=True)
+    arena(quick=True, folder="there")
+    for words in ([], ["--quick"], ["--quick", "--folder", "there"]):
+        assert main(["arena", "--dry-run", "--json", *words]) == 0
+    assert folders == ["results/arena", "results/arena-quick", "there"] * 2
+
+
+def test_a_seed_of_nothing_is_in_the_command():
+    assert _arena_words({"quick": True, "half": None, "seed": 0}) == ["--quick", "--seed", "0"]
 
 
 @pytest.mark.parametrize(
@@ -495,11 +545,28 @@ def test_a_dry_run_says_what_there_is_to_do(tmp_path, capsys):
         (["--only", "zebra"], "no contest has 'zebra' in its name"),
         (["--replications", "0"], "replications must be a whole number of at least 1, not 0"),
         (["--import", "no_such_module"], "there is no module 'no_such_module'"),
+        (["--only", ""], "only must be a text such as 'fatigue', not ''"),
+        (["--only", "zebra", "--quick"], "manyarms arena --quick --dry-run has all of them"),
+        (["--out", "folder"], "--out 'folder' is a folder; give a file such as folder/arena.html"),
+        (["--out", "page.png"], "--out 'page.png' must end in .html or .htm"),
+        (["--out", "file/page.html"], "file is a file, not a folder; give a file such as arena.html"),
+        (["--out", ""], "--out '' names nothing; give a file such as arena.html"),
+        (["--figures", "file"], "--figures 'file' is a file; give a folder such as figures"),
+        (["--figures", "file/in"], "file is a file, not a folder; give a folder such as figures"),
+        (["--figures", ""], "--figures '' names nothing; give a folder such as figures"),
+        (["--folder", "file"], "--folder 'file' is a file; give a folder such as results/arena"),
+        (["--json", "--out", "page.html"], "writes neither page nor figures; leave out --json or --out"),
+        (["--json", "--figures", "new"], "writes neither page nor figures; leave out --json or --figures"),
     ],
 )
-def test_bad_arguments_are_named(arguments, words, capsys):
+def test_bad_arguments_are_named_before_anything_is_played(arguments, words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("kept")
+    monkeypatch.setattr(Arena, "run", lambda *_, **__: pytest.fail("a contest was played"))
     assert main(["arena", *arguments]) == 2
     assert words in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"folder", "file"}
 
 
 @pytest.mark.compiled

@@ -347,7 +347,7 @@ def test_bench_measures_ratios_to_the_floor(monkeypatch):
     figures = bench.measure(turns=1)
     assert set(figures) >= {"floor_ns", "policies", "growth", "threads", "memory_mb", "first_call_s"}
     assert figures["threads"] == 2.0
-    for name in ("Elimination", "Blackbox(UCB)", "SSUCB"):
+    for name in ("Elimination", "Elimination, auto", "Blackbox(UCB)", "Forager", "SSUCB"):
         found = figures["policies"][name]
         assert found["ratio"] > 0
         assert found["ns"] > 0

@@ -102,7 +102,7 @@ def test_importance_weighted_losses_sum_to_the_gap_over_a_run():
 
 NEVER = {
     "Elimination": ma.Elimination(beta=0.8, threshold=1e9, warm_start=False, log_factor=False, cap=True, log_base=2),
-    "Blackbox": ma.Blackbox(base=ma.UCB(), beta=1.2, threshold=1e9, log_factor=False),
+    "Blackbox": ma.Blackbox(base=ma.UCB(), beta=1.2, threshold=1e9, log_factor=False, warm_start=False),
     "Subsample": ma.Subsample(base=ma.Greedy(), beta=1.2, horizon="doubling"),
 }
 SIZE = {

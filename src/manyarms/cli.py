@@ -104,10 +104,10 @@ def _parser() -> argparse.ArgumentParser:
     arena = commands.add_parser("arena", parents=[own], help="all policies in all worlds, and a leaderboard")
     arena.add_argument("--quick", action="store_true", help="short horizons and some of it: a minute or two")
     arena.add_argument("--half", choices=("tuning", "test"), help="of the contests; both if left out")
-    arena.add_argument("--only", metavar="TEXT", help="only contests with this text in their names")
-    arena.add_argument("--folder", type=Path, default=Path("results/arena"), help="where results go")
-    arena.add_argument("--out", type=Path, help="the page; arena.html in that folder if left out")
-    arena.add_argument("--figures", type=Path, metavar="FOLDER", help="also the heat map as PNG, SVG and PDF, in there")
+    arena.add_argument("--only", metavar="TEXT", help="only contests with this text in their names, in capitals or not")
+    arena.add_argument("--folder", help="where results go; results/arena if left out, or results/arena-quick")
+    arena.add_argument("--out", metavar="PAGE", help="the page; arena.html in that folder if left out")
+    arena.add_argument("--figures", metavar="FOLDER", help="also the heat map as PNG, SVG and PDF, in there")
     arena.add_argument("--replications", type=int, help="of each contest")
     arena.add_argument("--seed", type=int)
     arena.add_argument("--jobs", type=int, help="threads; all cores if left out")
@@ -322,20 +322,31 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _arena(options: argparse.Namespace) -> int:
-    lab_with(options.imports)
-    from .lab.arena import new_arena
+    from .lab.arena import default_folder, new_arena
     from .lab.arena_page import write_figures, write_page
     from .lab.arena_scores import findings, rows
     from .lab.arena_tables import STAR
 
+    if options.json and (options.out is not None or options.figures is not None):
+        option = "--figures" if options.out is None else "--out"
+        raise ValueError(f"--json prints numbers and writes neither page nor figures; leave out --json or {option}")
+    given_folder = str(default_folder(options.quick)) if options.folder is None else options.folder
+    folder, page, figures = checked_arena_outputs(given_folder, options.out, options.figures)
+    lab_with(options.imports)
     given = {name: getattr(options, name) for name in ("quick", "half", "only", "replications", "seed")}
     arena = new_arena(**{name: value for name, value in given.items() if value is not None})
     where = {name: getattr(options, name) for name in ("jobs", "device", "resume")}
     if options.dry_run:
-        plans = arena.plan(options.folder, **where)
-        print(json.dumps(finite(plans), indent=1, ensure_ascii=False) if options.json else Table(plans))
+        plans = arena.plan(folder, **where)
+        if options.json:
+            print(json.dumps(finite(plans), indent=1, ensure_ascii=False))
+        else:
+            print(Table(plans))
+            print(
+                "\nSeconds are without compiling, and without the time that Thompson sampling takes beyond the others"
+            )
         return 0
-    scores = arena.run(options.folder, **where)
+    scores = arena.run(folder, **where)
     if options.json:
         print(json.dumps(finite(rows(scores)), indent=1, ensure_ascii=False))
         return 0
@@ -344,11 +355,38 @@ def _arena(options: argparse.Namespace) -> int:
         for table in section.tables:
             print(table, end="\n\n")
     command = shlex.join(["manyarms", "arena", *_arena_words(given), *_import_words(options.imports)])
-    page = write_page(arena, scores, STAR, options.out or options.folder / "arena.html", command)
-    print(f"The page is {page}")
-    for figure in write_figures(scores, options.figures) if options.figures else ():
+    print(f"The page is {write_page(arena, scores, STAR, page, command)}")
+    for figure in write_figures(scores, figures) if figures else ():
         print(figure)
     return 0
+
+
+def checked_arena_outputs(folder: str, out: str | None, figures: str | None) -> tuple[Path, Path, Path | None]:
+    """Where results, the page and the figures go; an error if one of them cannot be written."""
+    for option, given, such in (
+        ("--folder", folder, "a folder such as results/arena"),
+        ("--out", out, "a file such as arena.html"),
+        ("--figures", figures, "a folder such as figures"),
+    ):
+        if given is None:
+            continue
+        if not given:
+            raise ValueError(f"{option} '' names nothing; give {such}")
+        path = Path(given)
+        if option == "--out":
+            if path.is_dir():
+                raise ValueError(f"--out {given!r} is a folder; give a file such as {path / 'arena.html'}")
+            if path.suffix.lower() not in (".html", ".htm"):
+                raise ValueError(f"--out {given!r} must end in .html or .htm: it is a page; --figures gives pictures")
+        elif path.exists() and not path.is_dir():
+            raise ValueError(f"{option} {given!r} is a file; give {such}")
+        there = next(part for part in (path.absolute(), *path.absolute().parents) if part.is_dir() or part.is_file())
+        if there.is_file() and there != path.absolute():
+            raise ValueError(f"{option} {given!r} cannot be written: {there} is a file, not a folder; give {such}")
+        if not os.access(there, os.W_OK):
+            raise PermissionError(f"{option} {given!r} cannot be written: no right to write {there}; give {such}")
+    page = Path(folder) / "arena.html" if out is None else Path(out)
+    return Path(folder), page, None if figures is None else Path(figures)
 
 
 def _arena_words(given: dict[str, Any]) -> list[str]:
@@ -357,7 +395,7 @@ def _arena_words(given: dict[str, Any]) -> list[str]:
     for name, value in given.items():
         if value is True:
             words.append(f"--{name}")
-        elif value not in (None, False):
+        elif value is not None and value is not False:  # a seed of 0 equals False
             words += [f"--{name}", str(value)]
     return words
 

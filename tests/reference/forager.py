@@ -40,18 +40,20 @@ def variance(losses):
 
 
 class Arm:
-    def __init__(self, number):
+    def __init__(self, number, level):
         self.number = number
+        self.level = level  # the average loss of all plays before it was drawn
         self.losses = []  # pairs: the loss, and the average loss of all plays before it
         self.bound = -math.inf  # as of its last play
 
     def impression(self, first_look):
-        """The plain average of 1/2 and the first losses; how many count as first depends on the average loss."""
-        result = 0.5
+        """The average of the first losses and, a sixth as many, of the average loss, which says how many are first."""
+        result = self.level
         for n, (loss, level) in enumerate(self.losses, start=1):
             spread = level * (1.0 - level)
-            if n == 1 or (spread > 0.0 and n <= first_look / spread):
-                result += (loss - result) / (n + 1.0)
+            first = max(first_look / spread, 1.0) if spread > 0.0 else 1.0
+            if n <= first:
+                result += (loss - result) / (n + first / 6.0)
         return result
 
     def stake(self, share):
@@ -98,7 +100,7 @@ class Forager:
         bounds = self.bounds()
         where = first_of_the_largest([shortened(bound, len(bounds)) for bound in bounds])
         self.evicted += self.places[where] is not None
-        self.places[where] = Arm(self.drawn)
+        self.places[where] = Arm(self.drawn, self.level())
         self.drawn += 1
         return self.places[where]
 

@@ -32,7 +32,7 @@ class Fatigue(Drift):
 
     Examples
     --------
-    A creative that is as good as new for 5,000 showings:
+    A creative whose first 5,000 showings do it no harm:
 
     >>> import manyarms as ma
     >>> ma.Fatigue(after=5000, rate=0.0001)

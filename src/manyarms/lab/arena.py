@@ -8,7 +8,7 @@ same number share their arms and their luck, and are paired when means over cont
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,9 @@ from .runner import plan, slug
 from .study import Cell, Study
 
 REPLICATIONS = {"whole": 20, "quick": 10}
+FOLDERS = {"whole": "results/arena", "quick": "results/arena-quick"}
+"""Where results go if nothing else is said: apart, as some contests of both have the same name."""
+
 SEED = 1
 CHECKPOINTS = 1
 """The end is what counts."""
@@ -39,7 +42,7 @@ def enter(name: str, plays: Policy | Callable[[Contest], Plays], told: str = GRO
         What to call it.
     plays
         The policy, or a function of the contest (see ``Contest``) that gives it: for what a policy is told, such as
-        ``contest.beta``.
+        ``contest.beta``. It may also give several by name, or ``{}`` to stay away from a contest.
     told
         What it is told: ``"nothing"``, ``"what it needs"`` or ``"hindsight"``.
 
@@ -53,6 +56,7 @@ def enter(name: str, plays: Policy | Callable[[Contest], Plays], told: str = GRO
     entrant = checked_entrant(name, plays, told)
     if name in {one.name for one in (*ENTRANTS, *OWN)}:
         raise ValueError(f"there is an entrant called {name!r}; choose another name")
+    require_play(entrant, CONTESTS)
     OWN.append(entrant)
     return entrant
 
@@ -62,10 +66,21 @@ def checked_entrant(name: Any, plays: Any, told: str = GROUPS[0]) -> Entrant:
     if not isinstance(name, str) or not name:
         raise ValueError(f"arena: the name of an entrant must be a text, not {name!r}")
     if isinstance(plays, Policy):
-        return Entrant(name, told, lambda contest: plays)
+        entrant = Entrant(name, told, lambda contest: plays)
+        entrant.policies(CONTESTS[0])  # it is the same in all of them
+        return entrant
     if not callable(plays) or isinstance(plays, type):
         raise ValueError(f"arena: the entrant {name!r} must be a policy or a function of the contest, not {plays!r}")
     return Entrant(name, told, plays)
+
+
+def require_play(entrant: Entrant, contests: Iterable[Contest]) -> None:
+    """Raise if an entrant plays in none of these contests and in none of the whole table."""
+    if not any(entrant.policies(contest) for among in (contests, CONTESTS) for contest in among):
+        raise ValueError(
+            f"arena: the entrant {entrant.name!r} gives no policy in any contest; let it give one in some of them, or "
+            "leave it out"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,6 +110,8 @@ class Arena:
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise ValueError(f"arena: two of the {what} are called {twice[0]!r}; choose another name")
+        for entrant in self.entrants:
+            require_play(entrant, self.contests)
         self.studies()  # what is wrong with one is said before any of them is run
 
     def study(self, contest: Contest) -> Study:
@@ -139,19 +156,25 @@ class Arena:
 SUMMED = ("cells", "cells left", "rounds", "rounds left", "seconds, roughly")
 
 
-def chosen_contests(quick: bool = False, half: str | None = None, only: str | None = None) -> tuple[Contest, ...]:
-    """A part of the table: the quick ones, of one half, with some text in their names."""
+def chosen_contests(quick: bool = False, half: str | None = None, only: Any = None) -> tuple[Contest, ...]:
+    """A part of the table: the quick ones, of one half, with some text in their names, in capitals or not."""
     found = quick_contests() if quick else CONTESTS
     if half is not None:
         if half not in HALVES:
             raise ValueError(f"arena: half must be one of {', '.join(HALVES)}, not {half!r}")
         found = tuple(contest for contest in found if contest.half == half)
     if only is not None:
+        if not isinstance(only, str) or not only.strip():
+            raise ValueError(
+                f"arena: only must be a text such as 'fatigue', not {only!r}; leave it out for all contests"
+            )
         among = found
-        found = tuple(contest for contest in among if only in contest.name)
+        found = tuple(contest for contest in among if only.lower() in contest.name.lower())
         if not found:
+            words = f"manyarms arena{' --quick' if quick else ''}{f' --half {half}' if half else ''} --dry-run"
             raise LookupError(
-                f"no contest has {only!r} in its name; the names are like {among[0].name!r} and {among[-1].name!r}"
+                f"no contest has {only!r} in its name; the names are like {among[0].name!r} and {among[-1].name!r}, "
+                f"and {words} has all of them"
             )
     return found
 
@@ -176,6 +199,8 @@ def new_arena(
     >>> part.entrants[-1].name
     'mine'
     """
+    if entrants is not None and not isinstance(entrants, Mapping):
+        raise ValueError(f"arena: entrants must be policies by name, such as {{'mine': policy}}, not {entrants!r}")
     own = [checked_entrant(name, plays) for name, plays in (entrants or {}).items()]
     if replications is None:
         replications = REPLICATIONS["quick" if quick else "whole"]
@@ -185,7 +210,7 @@ def new_arena(
 
 def arena(
     entrants: Mapping[str, Any] | None = None,
-    folder: str | Path = "results/arena",
+    folder: str | Path | None = None,
     *,
     quick: bool = False,
     half: str | None = None,
@@ -201,17 +226,23 @@ def arena(
     entrants
         Policies of one's own by name, or functions of the contest that give one, beside those of the table.
     folder
-        Where results go and are kept.
+        Where results go and are kept; ``results/arena`` if left out, or ``results/arena-quick``. Other replications,
+        another seed or other entrants in the same folder play a contest anew.
     quick
         Many worlds over a short horizon with some of the entrants: a minute or two.
     half
         ``"tuning"`` or ``"test"``; both if left out.
     only
-        Only contests with this text in their names.
+        Only contests with this text in their names, in capitals or not.
     replications, seed
         Of every contest.
     where
         ``jobs``, ``device``, ``resume``: as for `run_with_bar`.
     """
     chosen = new_arena(entrants, quick=quick, half=half, only=only, replications=replications, seed=seed)
-    return chosen.run(folder, **where)
+    return chosen.run(default_folder(quick) if folder is None else folder, **where)
+
+
+def default_folder(quick: bool = False) -> Path:
+    """Where results go if nothing else is said."""
+    return Path(FOLDERS["quick" if quick else "whole"])

@@ -327,7 +327,13 @@ class Entrant:
         """What it plays in a contest, by the name under which results are kept; nothing if it does not take part."""
         if not self.enters(contest):
             return {}
-        plays = self.plays(contest)
+        try:
+            plays = self.plays(contest)
+        except Exception as error:  # a function of one's own may raise anything
+            raise ValueError(
+                f"arena: the entrant {self.name!r} fails in the contest {contest.name!r}: "
+                f"{type(error).__name__}: {error}; mend its function, or let it give {{}} to stay away"
+            ) from error
         named: dict[str, Any] = {self.name: plays}
         if isinstance(plays, Mapping):
             named = {f"{self.name}: {key}": policy for key, policy in plays.items()}
@@ -335,6 +341,11 @@ class Entrant:
             if not isinstance(policy, Policy):
                 raise ValueError(
                     f"arena: the entrant {name!r} must play a policy in the contest {contest.name!r}, not {policy!r}"
+                )
+            if policy.sees_means:
+                raise ValueError(
+                    f"arena: the entrant {name!r} plays {policy!r}, which sees means; give a policy that sees only "
+                    "rewards"
                 )
         return named
 

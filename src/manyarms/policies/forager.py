@@ -78,7 +78,7 @@ class ForagerState(NamedTuple):
     plays: NDArray[np.int64]  # slot -> plays
     losses: NDArray[np.float64]  # slot -> average loss, play i with weight i (i + 1)
     squares: NDArray[np.float64]  # slot -> the same of squared losses
-    looks: NDArray[np.float64]  # slot -> first impression: plain average of 1/2 and the first losses
+    looks: NDArray[np.float64]  # slot -> first impression: average of its first losses and, a sixth as many, L
     bounds: NDArray[np.float64]  # slot -> how small its loss may be; infinite without an arm
     bold: NDArray[np.float64]  # slot -> evidence of the three bets
     steady: NDArray[np.float64]
@@ -101,7 +101,7 @@ class Forager(Policy):
     first_look
         A first impression takes first_look / (L (1 - L)) plays, where L is the average loss.
     false_alarms
-        The largest share of strike-outs that may be false.
+        About the largest share of strike-outs that are false where arms do change; where none does, all are, and few.
     wary
         After a strike-out at round s, no arm is played twice in a row until round wary · s.
 
@@ -293,8 +293,9 @@ def learn_of_arm(state: ForagerState, slot: int, loss: float, level: float, expe
     step = pace(plays)
     average = state.losses[slot] + step * (loss - state.losses[slot])
     square = state.squares[slot] + step * (loss * loss - state.squares[slot])
-    if plays <= first_plays(settings, level):
-        state.looks[slot] += (loss - state.looks[slot]) / (plays + 1.0)
+    first = first_plays(settings, level)
+    if plays <= first:
+        state.looks[slot] += (loss - state.looks[slot]) / (plays + first / 6.0)
     bound = lower_bound(settings, experience, average, square, plays)
     ratio = loss / level
     bold = raised(state.bold[slot], BETS[0], ratio)
@@ -336,14 +337,14 @@ def good_slot(state: ForagerState, target: float, banned: int) -> int:
 
 
 @kernel
-def fresh_slot(state: ForagerState, arm: int) -> int:
+def fresh_slot(state: ForagerState, arm: int, level: float) -> int:
     """Put a fresh arm where none is, or in place of the one with the largest bound."""
     slot = leader(state.largest, state.leaves)
     state.arms[slot] = arm
     state.plays[slot] = 0
     state.losses[slot] = 0.0
     state.squares[slot] = 0.0
-    state.looks[slot] = 0.5
+    state.looks[slot] = level
     state.bold[slot] = 1.0
     state.steady[slot] = 1.0
     state.timid[slot] = 1.0
@@ -409,7 +410,7 @@ def begin(state: ForagerState, key: int) -> ForagerState:
         largest=state.largest,
         tally=Tally(restarts=0, arms=1, ignored=0),
     )
-    fresh_slot(clean, 0)  # slot 0, the lowest
+    fresh_slot(clean, 0, 0.5)  # slot 0, the lowest
     return clean
 
 
@@ -446,7 +447,7 @@ def tell(state: ForagerState, choice: Choice, reward: float) -> ForagerState:
         if tally.arms >= reckoning:
             share = best_share(state, level)
             reckoning = tally.arms + tally.arms // 5 + 1
-        slot = fresh_slot(state, tally.arms)
+        slot = fresh_slot(state, tally.arms, level)
         tally = Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored)
     return ForagerState(
         settings=state.settings,
