@@ -231,9 +231,8 @@ class Blackbox(Policy):
         rank = last_block_rank(rounds)
         horizon = assumed_horizon(horizon_number(self.horizon), 2 ** (rank + 2))
         betas = {largest_beta(self.beta)}
-        if isinstance(
-            self.beta, str
-        ):  # the log factor makes sizes smaller from 1 on, and just below it they are largest
+        if isinstance(self.beta, str):
+            # The log factor makes sizes smaller from 1 on, and just below it they are largest.
             betas |= {1.0, math.nextafter(1.0, 0.0)}
         return max(subsample_size(self.settings(beta), rank, horizon) for beta in betas)
 

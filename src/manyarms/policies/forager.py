@@ -14,7 +14,7 @@ with its own average loss.
    impressions. Where P(gap < x) = x^e, the best split of all losses is kappa for arms that are kept and the rest
    for the search.
 5. *Hysteresis.* The target follows the average down at once, and up only when that has risen by 1 / kappa: a search
-   goes on until it finds something or has cost as much as was lost before.
+   goes on until it finds something or has cost about as much as was lost before.
 6. *Strike-outs.* Each arm carries a test, by betting, of "its loss is at most the average". When the evidence against
    it exceeds 2 times the rounds from one strike-out to the next, the arm goes for good: were all strike-outs false,
    they would come half as often as they do. (One more is allowed for, so that a world without any begins somewhere.)
@@ -41,7 +41,7 @@ from ..specs import count, positive
 from .base import Block, Policy, Tally, block_counts, observe_nothing
 
 BETS = (1 / 2, 1 / 10, 1 / 50)
-"""Shares of the stake: against arms that became 3 times, 1.5 times or 1.1 times as bad as the average, or so."""
+"""Shares of the stake; (r - 1) L / (1 - L) grows fastest against coins r times as bad as the average L."""
 
 
 class ForagerSettings(NamedTuple):
@@ -103,7 +103,7 @@ class Forager(Policy):
     false_alarms
         About the largest share of strike-outs that are false where arms do change; where none does, all are, and few.
     wary
-        After a strike-out at round s, no arm is played twice in a row until round wary · s.
+        After a strike-out at round s, no arm is played twice in a row until round wary · s; later after several.
 
     Notes
     -----
