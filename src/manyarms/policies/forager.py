@@ -4,21 +4,25 @@ It is told nothing: no tail exponent, no horizon, no measure of change. A foragi
 yields less than the animal makes on average (the marginal value theorem). So the Forager compares the arms it knows
 with its own average loss.
 
-1. *Average.* The average loss gives round s the weight s (s + 1): it forgets, over a share of the past that is the
-   same at all times. An arm's losses are averaged over its plays in the same way, so that a worn arm shows.
+1. *Average.* The average loss L gives round s the weight s (s + 1): it forgets, over a share of the past that is the
+   same at all times. An arm's losses are averaged over its plays in the same way, so that a worn arm shows. Where
+   fresh arms lose less on average, L is what they lose.
 2. *Bound.* An arm counts as good as it may be: with m and v the average and variance of its losses, q the sum of its
-   squared weights and b = ln ln t, its bound is max(m / b, m - b sqrt(v q)).
+   squared weights and b = ln ln of how long arms last (twice the plays that an arm has behind it when it is played, on
+   average), its bound is max(m / b, m - b sqrt(v q)).
 3. *Target.* An arm is good enough if its bound is at most a share kappa of the average loss. Of those that are, the
    one with the least bound is played; if none is, a fresh arm.
-4. *Share.* kappa = e / (e + 1), with e the tail exponent of the arms near the target: a Hill estimate from first
-   impressions. Where P(gap < x) = x^e, the best split of all losses is kappa for arms that are kept and the rest
-   for the search.
-5. *Hysteresis.* The target follows the average down at once, and up only when that has risen by 1 / kappa: a search
-   goes on until it finds something or has cost about as much as was lost before.
-6. *Strike-outs.* Each arm carries a test, by betting, of "its loss is at most the average". When the evidence against
+4. *Share.* kappa is the loss of an arm that is better than the average, over the average: e / (e + 1), where
+   P(gap < x) = x^e near L. It is learned from first impressions, each judged by how many plays it had.
+5. *Debt.* The best split of all losses is kappa for arms that are kept and 1 - kappa for the search, whatever changes.
+   When the search has cost more than that, by the losses of a first look, any arm whose bound is at most the average
+   will do.
+6. *Hysteresis.* Out of debt, the target follows the average down at once, and up only when that has risen by 1 / kappa:
+   a search goes on until it finds something or has cost its share.
+7. *Strike-outs.* Each arm carries a test, by betting, of "its loss is at most the average". When the evidence against
    it exceeds 2 times the rounds from one strike-out to the next, the arm goes for good: were all strike-outs false,
    they would come half as often as they do. (One more is allowed for, so that a world without any begins somewhere.)
-7. *Wariness.* Somebody may be watching. After a strike-out at round s no arm is played twice in a row until round
+8. *Wariness.* Somebody may be watching. After a strike-out at round s no arm is played twice in a row until round
    4 s, and longer after several: it takes two good arms then, and none has a majority that an adversary could aim at.
 
 Source: ours; docs/theory/forager.md derives it. The bound, and a target that comes from the losses, are those of
@@ -33,7 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import natural_log
+from ..arithmetic import exponential, log_gamma, natural_log
 from ..bases.tournament import leader, new_tournament, open_tournament, rank, runner_up
 from ..compiled import kernel, rarely
 from ..contract import Choice, Counts, register
@@ -42,6 +46,9 @@ from .base import Block, Policy, Tally, block_counts, observe_nothing
 
 BETS = (1 / 2, 1 / 10, 1 / 50)
 """Shares of the stake; (r - 1) L / (1 - L) grows fastest against coins r times as bad as the average L."""
+
+ARMS_REMEMBERED = 100.0
+"""Of the arms better than the average, so many make kappa; the older ones fade."""
 
 
 class ForagerSettings(NamedTuple):
@@ -59,7 +66,18 @@ class Experience(NamedTuple):
     rounds: int  # rewards told
     loss: float  # average, round s with weight s (s + 1)
     square: float  # the same of squared losses
+    search: float  # the same of losses in the search, 0 in all other rounds
+    stay: float  # the same of the plays of the arm that was played, up to then
+    draws: int  # fresh arms whose first reward came
+    fresh: float  # average of their first losses, that of the i-th with weight i (i + 1)
     strikes: float  # strike-outs, one at round s with weight s (s + 1) / (t (t + 1))
+
+
+class Better(NamedTuple):
+    """The arms that were better than the average when they were judged, and one at half of it beside them."""
+
+    arms: float  # how many: the sum of their probabilities to be
+    losses: float  # their losses over the average, summed up
 
 
 class ForagerState(NamedTuple):
@@ -69,16 +87,15 @@ class ForagerState(NamedTuple):
     keep: int
     leaves: int  # of both tournaments
     experience: Experience
-    share: float  # kappa
+    better: Better
     target: float
-    reckoning: int  # how many arms are to be drawn before kappa is estimated anew
     struck: int  # strike-outs so far
     slot: int  # of the arm to play next
     arms: NDArray[np.int64]  # slot -> arm; -1: none
     plays: NDArray[np.int64]  # slot -> plays
     losses: NDArray[np.float64]  # slot -> average loss, play i with weight i (i + 1)
     squares: NDArray[np.float64]  # slot -> the same of squared losses
-    looks: NDArray[np.float64]  # slot -> first impression: average of its first losses and, a sixth as many, L
+    looks: NDArray[np.float64]  # slot -> plain average of its losses; infinite once it was judged
     bounds: NDArray[np.float64]  # slot -> how small its loss may be; infinite without an arm
     bold: NDArray[np.float64]  # slot -> evidence of the three bets
     steady: NDArray[np.float64]
@@ -97,9 +114,10 @@ class Forager(Policy):
     keep
         The most arms it remembers.
     slack
-        Factor of ln ln t in the bound.
+        Factor of b in the bound.
     first_look
-        A first impression takes first_look / (L (1 - L)) plays, where L is the average loss.
+        A first impression takes at most first_look v / (L (1 - L))^2 plays, where L and v are the average and variance
+        of all losses: first_look / (L (1 - L)) for coins.
     false_alarms
         About the largest share of strike-outs that are false where arms do change; where none does, all are, and few.
     wary
@@ -122,7 +140,7 @@ class Forager(Policy):
     True
     """
 
-    keep: int = 1024
+    keep: int = 256
     slack: float = 1.0
     first_look: float = 3.0
     false_alarms: float = 0.5
@@ -166,10 +184,9 @@ class Forager(Policy):
             settings=self.settings(),
             keep=slots,
             leaves=1,
-            experience=Experience(rounds=0, loss=0.0, square=0.0, strikes=0.0),
-            share=0.5,
+            experience=nothing_learned(),
+            better=Better(arms=1.0, losses=0.5),
             target=0.0,
-            reckoning=0,
             struck=0,
             slot=0,
             arms=np.zeros(slots, dtype=np.int64),
@@ -193,15 +210,19 @@ class Forager(Policy):
     def explain(self, state: ForagerState) -> dict[str, Any]:
         """What it makes on average, what it is content with, and how it judges the arm it plays next."""
         slot = state.slot
+        share = float(better_share(state.better))
+        experience = state.experience
         return {
             "episode": 1,
             "arms": len(self.kept_arms(state)),
-            "average_loss": average_loss(state.experience),
-            "share": state.share,
+            "average_loss": average_loss(experience),
             "target": state.target,
-            "tail_exponent": state.share / (1.0 - state.share),
+            "share": share,
+            "tail_exponent": share / (1.0 - share),
+            "search_share": experience.search / experience.loss if experience.loss > 0.0 else None,
+            "is_in_debt": bool(is_in_debt(state.settings, experience, state.better)),
             "strike_outs": state.struck,
-            "is_wary": is_wary(state.settings, state.experience),
+            "is_wary": is_wary(state.settings, experience),
             "plays_of_arm": int(state.plays[slot]),
             "bound_of_arm": float(state.bounds[slot]) if state.plays[slot] else None,
             "last_restart": None,
@@ -225,28 +246,72 @@ def squared_weights(plays: int) -> float:
 
 
 @kernel
-def rounds_remembered(experience: Experience) -> float:
-    """The sum of all weights, when the newest is 1; none before the first reward."""
-    return 1.0 / pace(experience.rounds) if experience.rounds > 0 else 0.0
+def sum_of_weights(plays: int) -> float:
+    """When the newest has 1; so many plays are remembered."""
+    return 1.0 / pace(plays) if plays > 0 else 0.0
 
 
 @kernel
 def average_loss(experience: Experience) -> float:
-    """L, with one round of loss 1/2 beside those remembered, so that it is neither 0 nor 1."""
-    remembered = rounds_remembered(experience)
-    return (remembered * experience.loss + 0.5) / (remembered + 1.0)
+    """L: of all rounds, or of fresh arms where that is less; nobody need lose more than by playing at random.
+
+    One round of loss 1/2 is beside those remembered, so that L is neither 0 nor 1, and one draw of loss 1, since the
+    first few draws say little.
+    """
+    remembered = sum_of_weights(experience.rounds)
+    draws = sum_of_weights(experience.draws)
+    of_all = (remembered * experience.loss + 0.5) / (remembered + 1.0)
+    return min(of_all, (draws * experience.fresh + 1.0) / (draws + 1.0))
 
 
 @kernel
-def after_loss(experience: Experience, loss: float) -> Experience:
-    """One more round."""
+def common_variance(experience: Experience) -> float:
+    """The variance of all losses, with one round of variance 1/4 beside those remembered."""
+    remembered = sum_of_weights(experience.rounds)
+    seen = max(experience.square - experience.loss * experience.loss, 0.0)
+    return (remembered * seen + 0.25) / (remembered + 1.0)
+
+
+@kernel
+def nothing_learned() -> Experience:
+    """Before the first reward."""
+    return Experience(rounds=0, loss=0.0, square=0.0, search=0.0, stay=0.0, draws=0, fresh=0.0, strikes=0.0)
+
+
+@kernel
+def after_loss(experience: Experience, loss: float, plays: float, is_search: bool) -> Experience:
+    """One more round; ``plays``: of the arm, this one included."""
     rounds = experience.rounds + 1
     step = pace(rounds)
+    draws = experience.draws
+    fresh = experience.fresh
+    if plays == 1.0:
+        draws += 1
+        fresh += pace(draws) * (loss - fresh)
     return Experience(
         rounds=rounds,
         loss=experience.loss + step * (loss - experience.loss),
         square=experience.square + step * (loss * loss - experience.square),
+        search=experience.search + step * ((loss if is_search else 0.0) - experience.search),
+        stay=experience.stay + step * (plays - experience.stay),
+        draws=draws,
+        fresh=fresh,
         strikes=experience.strikes * ((rounds - 1.0) / (rounds + 1.0)),
+    )
+
+
+@kernel
+def after_strike(experience: Experience) -> Experience:
+    """One more strike-out, in this round."""
+    return Experience(
+        rounds=experience.rounds,
+        loss=experience.loss,
+        square=experience.square,
+        search=experience.search,
+        stay=experience.stay,
+        draws=experience.draws,
+        fresh=experience.fresh,
+        strikes=experience.strikes + 1.0,
     )
 
 
@@ -265,18 +330,22 @@ def lower_bound(settings: ForagerSettings, experience: Experience, loss: float, 
 
     The variance has that of all losses beside its own, as one more play: a few equal losses prove nothing.
     """
-    weight = 1.0 / pace(plays)  # of all plays, when the newest has 1
-    common = max(experience.square - experience.loss * experience.loss, 0.0)
-    variance = (max(square - loss * loss, 0.0) * weight + common) / (weight + 1.0)
-    slack = settings.slack * natural_log(natural_log(max(float(experience.rounds), 20.0)))
+    weight = sum_of_weights(plays)
+    variance = (max(square - loss * loss, 0.0) * weight + common_variance(experience)) / (weight + 1.0)
+    lasting = 2.0 * experience.stay  # as many plays ahead as behind
+    slack = settings.slack * natural_log(natural_log(max(lasting, 20.0)))
     return max(loss / max(slack, 1.0), loss - slack * math.sqrt(variance * squared_weights(plays)))
 
 
 @kernel
-def first_plays(settings: ForagerSettings, level: float) -> float:
-    """How many plays make a first impression; one where L (1 - L) is no variance, since losses may exceed 1."""
+def in_search(experience: Experience, level: float, plays: float) -> bool:
+    """Whether a play of an arm with so many behind it is search.
+
+    A draw is paid for in the rounds that it takes to lose once, about 1 / L (to win once, where that is rarer); but
+    where arms do not last, the first quarter of their plays is enough.
+    """
     variance = level * (1.0 - level)
-    return max(settings.first_look / variance, 1.0) if variance > 0.0 else 1.0
+    return plays * variance < 1.0 and plays < max(0.25 * experience.stay, 1.0)
 
 
 @kernel
@@ -293,9 +362,8 @@ def learn_of_arm(state: ForagerState, slot: int, loss: float, level: float, expe
     step = pace(plays)
     average = state.losses[slot] + step * (loss - state.losses[slot])
     square = state.squares[slot] + step * (loss * loss - state.squares[slot])
-    first = first_plays(settings, level)
-    if plays <= first:
-        state.looks[slot] += (loss - state.looks[slot]) / (plays + first / 6.0)
+    if state.looks[slot] < math.inf:  # not yet judged
+        state.looks[slot] += (loss - state.looks[slot]) / plays
     bound = lower_bound(settings, experience, average, square, plays)
     ratio = loss / level
     bold = raised(state.bold[slot], BETS[0], ratio)
@@ -307,7 +375,7 @@ def learn_of_arm(state: ForagerState, slot: int, loss: float, level: float, expe
     state.bold[slot] = bold
     state.steady[slot] = steady
     state.timid[slot] = timid
-    threshold = (rounds_remembered(experience) + 1.0) / (experience.strikes + 1.0) / settings.false_alarms
+    threshold = (sum_of_weights(experience.rounds) + 1.0) / (experience.strikes + 1.0) / settings.false_alarms
     is_out = (bold + steady + timid) / 3.0 > threshold
     if rarely(is_out):
         state.arms[slot] = -1
@@ -337,14 +405,14 @@ def good_slot(state: ForagerState, target: float, banned: int) -> int:
 
 
 @kernel
-def fresh_slot(state: ForagerState, arm: int, level: float) -> int:
+def fresh_slot(state: ForagerState, arm: int) -> int:
     """Put a fresh arm where none is, or in place of the one with the largest bound."""
     slot = leader(state.largest, state.leaves)
     state.arms[slot] = arm
     state.plays[slot] = 0
     state.losses[slot] = 0.0
     state.squares[slot] = 0.0
-    state.looks[slot] = level
+    state.looks[slot] = 0.0
     state.bold[slot] = 1.0
     state.steady[slot] = 1.0
     state.timid[slot] = 1.0
@@ -352,19 +420,61 @@ def fresh_slot(state: ForagerState, arm: int, level: float) -> int:
     return slot
 
 
-@kernel
-def best_share(state: ForagerState, level: float) -> float:
-    """Kappa = e / (e + 1): e is Hill's estimate from the first impressions below the average loss.
+# ---------------------------------------------------------------- kappa, and what is good enough
 
-    With one arm at 1/e of the average beside them, which makes it 1/2 as long as nothing is known.
+
+@kernel
+def better_share(better: Better) -> float:
+    """Kappa: the mean loss of an arm that is better than the average, over the average."""
+    return better.losses / better.arms
+
+
+@kernel
+def is_in_debt(settings: ForagerSettings, experience: Experience, better: Better) -> bool:
+    """Whether the search has cost more than 1 - kappa of all losses, by more losses than one first look costs."""
+    excess = experience.search - (1.0 - better_share(better)) * experience.loss
+    return excess * sum_of_weights(experience.rounds) > settings.first_look
+
+
+@kernel
+def is_first_look_over(settings: ForagerSettings, experience: Experience, level: float, plays: int) -> bool:
+    """Whether so many plays tell a gap as large as L (or, where L is near 1, as 1 - L) from none."""
+    spread = level * (1.0 - level)
+    return plays * spread * spread >= settings.first_look * common_variance(experience)
+
+
+@kernel
+def judged(better: Better, experience: Experience, level: float, loss: float, plays: int) -> Better:
+    """One more arm, with this average loss over so many plays.
+
+    Its losses, in units of variance / L, count like those of a Poisson process; so with the prior x^(e - 1) its true
+    loss has a gamma distribution, with the shape a below and the mean L a / y. Let P(a, y) be the part of it below L:
+    the series of the incomplete gamma function gives P, and P(a + 1, y) a / y, the mean of x / L in that part. Thus
+    kappa is one step of expectation maximisation for every arm.
     """
-    arms = 1.0
-    logs = 1.0
-    for slot in range(state.keep):
-        if state.arms[slot] >= 0 and state.plays[slot] > 0 and state.looks[slot] <= level:
-            arms += 1.0
-            logs += natural_log(level / state.looks[slot])
-    return arms / (arms + logs)
+    if level <= 0.0:
+        return better
+    counted = plays * level / common_variance(experience)
+    y = counted * level
+    a = counted * max(loss, 0.0) + better.losses / max(better.arms - better.losses, 1e-9)
+    clear = 5.0 * math.sqrt(a) + 5.0  # five standard deviations
+    if a > y + clear:
+        return better
+    probability = 1.0
+    part = min(a / y, 1.0)
+    if a > y - clear and y < 10_000.0:  # else all of it is below, or the edge is sharp
+        term = 1.0
+        series = 1.0
+        steps = 0.0
+        while term > 1e-6 * series:
+            steps += 1.0
+            term *= y / (a + steps)
+            series += term
+        first = exponential(a * natural_log(y) - y - log_gamma(a + 1.0))
+        probability = min(first * series, 1.0)
+        part = min(a / y * first * (series - 1.0), probability)
+    fading = min(ARMS_REMEMBERED / (better.arms + probability), 1.0)
+    return Better(arms=fading * (better.arms + probability), losses=fading * (better.losses + part))
 
 
 @kernel
@@ -381,7 +491,7 @@ def begin(state: ForagerState, key: int) -> ForagerState:
         state.plays[slot] = 0
         state.losses[slot] = 0.0
         state.squares[slot] = 0.0
-        state.looks[slot] = 0.5
+        state.looks[slot] = 0.0
         state.bounds[slot] = math.inf
         state.bold[slot] = 1.0
         state.steady[slot] = 1.0
@@ -391,10 +501,9 @@ def begin(state: ForagerState, key: int) -> ForagerState:
         settings=state.settings,
         keep=state.keep,
         leaves=open_tournament(state.largest, state.keep, math.inf),
-        experience=Experience(rounds=0, loss=0.0, square=0.0, strikes=0.0),
-        share=0.5,
+        experience=nothing_learned(),
+        better=Better(arms=1.0, losses=0.5),
         target=1.0,
-        reckoning=8,
         struck=0,
         slot=0,
         arms=state.arms,
@@ -410,7 +519,7 @@ def begin(state: ForagerState, key: int) -> ForagerState:
         largest=state.largest,
         tally=Tally(restarts=0, arms=1, ignored=0),
     )
-    fresh_slot(clean, 0, 0.5)  # slot 0, the lowest
+    fresh_slot(clean, 0)  # slot 0, the lowest
     return clean
 
 
@@ -424,39 +533,36 @@ def tell(state: ForagerState, choice: Choice, reward: float) -> ForagerState:
     """Take in the loss, and decide on the next arm."""
     loss = 1.0 - reward
     level = average_loss(state.experience)
-    experience = after_loss(state.experience, loss)
-    struck = state.struck
     played = choice.slot
     is_kept = state.arms[played] == choice.arm  # a late reward may belong to an arm that was let go
+    before = float(state.plays[played]) if is_kept else state.experience.stay
+    experience = after_loss(state.experience, loss, before + 1.0, in_search(state.experience, level, before))
+    struck = state.struck
     if is_kept and learn_of_arm(state, played, loss, level, experience):
         struck += 1
-        experience = Experience(
-            rounds=experience.rounds,
-            loss=experience.loss,
-            square=experience.square,
-            strikes=experience.strikes + 1.0,
-        )
+        experience = after_strike(experience)
     level = average_loss(experience)
-    target = followed(state.target, level, state.share)
+    better = state.better
+    in_debt = is_in_debt(state.settings, experience, better)
+    target = level if in_debt else followed(state.target, level, better_share(better))
+    if is_kept and state.looks[played] < math.inf:
+        plays = state.plays[played]
+        if state.bounds[played] > target or is_first_look_over(state.settings, experience, level, plays):
+            better = judged(better, experience, level, state.looks[played], plays)
+            state.looks[played] = math.inf
     banned = played if is_kept and is_wary(state.settings, experience) else -1
     slot = good_slot(state, target, banned)
     tally = state.tally
-    share = state.share
-    reckoning = state.reckoning
     if slot < 0:
-        if tally.arms >= reckoning:
-            share = best_share(state, level)
-            reckoning = tally.arms + tally.arms // 5 + 1
-        slot = fresh_slot(state, tally.arms, level)
+        slot = fresh_slot(state, tally.arms)
         tally = Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored)
     return ForagerState(
         settings=state.settings,
         keep=state.keep,
         leaves=state.leaves,
         experience=experience,
-        share=share,
+        better=better,
         target=target,
-        reckoning=reckoning,
         struck=struck,
         slot=slot,
         arms=state.arms,
