@@ -142,6 +142,7 @@ def test_only_thompson_sampling_stays_away():
         assert sum(bool(entrant.policies(contest)) for contest in CONTESTS) >= 20
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_variation_that_is_told_is_what_one_arm_after_another_loses(change):
     # One perfect arm after another, each until it has lost nearly all or made its jump.
@@ -480,6 +481,7 @@ def test_the_colours_are_in_order_and_every_ratio_has_one():
             assert (high + 0.05) / (low + 0.05) >= 4.5, (field, ink)
 
 
+@pytest.mark.once
 def test_the_page_has_every_ratio_and_loads_nothing(tmp_path):
     whole, scores = made_up()
     path = arena_page.write_page(whole, scores, STAR, tmp_path / "arena.html", "manyarms arena <&>")
@@ -499,6 +501,7 @@ def test_the_page_has_every_ratio_and_loads_nothing(tmp_path):
                 assert wide  # what is too wide scrolls in its own place
 
 
+@pytest.mark.once
 def test_the_figure_has_every_ratio(tmp_path):
     part, scores = made_up(only="wear")
     figure = arena_page.heat_figure(scores)

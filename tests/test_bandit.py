@@ -535,22 +535,35 @@ def test_a_snapshot_is_plain_json(used, tmp_path):
     assert ma.spec_from_json(values["policy"]) == QUICK
 
 
-@pytest.mark.parametrize("policy", LIVE, ids=label)
-def test_another_process_goes_on_to_the_bit(policy, tmp_path):
-    bandit = ma.Bandit(policy, 77)
-    play(bandit, 500)
-    bandit.ask(3)
-    bandit.save(tmp_path / "here.json")
+@pytest.fixture(scope="module")
+def gone_on(tmp_path_factory):
+    """A bandit for each policy, and what became of them all in another process."""
+    folder = tmp_path_factory.mktemp("gone-on")
+    bandits = {}
+    for number, policy in enumerate(LIVE):
+        bandits[policy] = ma.Bandit(policy, 77)
+        play(bandits[policy], 500)
+        bandits[policy].ask(3)
+        bandits[policy].save(folder / f"{number}.json")
     code = (
         "import sys, manyarms as ma\n"
-        "bandit = ma.Bandit.load(sys.argv[1])\n"
-        "for number in range(700):\n"
-        "    bandit.tell(bandit.ask(), float(number % 3 == 0))\n"
-        "bandit.save(sys.argv[2])\n"
+        "for path in sys.argv[1:]:\n"
+        "    bandit = ma.Bandit.load(path)\n"
+        "    for number in range(700):\n"
+        "        bandit.tell(bandit.ask(), float(number % 3 == 0))\n"
+        "    bandit.save(path)\n"
     )
-    subprocess.run([sys.executable, "-c", code, tmp_path / "here.json", tmp_path / "there.json"], check=True)
+    paths = [folder / f"{number}.json" for number in range(len(LIVE))]
+    subprocess.run([sys.executable, "-c", code, *paths], check=True)
+    return {policy: (bandits[policy], path) for policy, path in zip(LIVE, paths, strict=True)}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("policy", LIVE, ids=label)
+def test_another_process_goes_on_to_the_bit(policy, gone_on):
+    bandit, path = gone_on[policy]
     play(bandit, 700)
-    assert json.loads((tmp_path / "there.json").read_text()) == bandit.to_json()
+    assert json.loads(path.read_text()) == bandit.to_json()
 
 
 def test_loading_with_the_wrong_items(used):

@@ -451,6 +451,7 @@ def test_long_runs_make_small_pages():
 # ---------------------------------------------------------------- the picture
 
 
+@pytest.mark.once
 def test_pictures_have_the_same_bytes(tmp_path):
     found = explained("Elimination", "crashes")
     figure = found.figure()
@@ -526,6 +527,7 @@ def curve(page, name):
     return page.locator(f"[data-curve={name}]").get_attribute("d")
 
 
+@pytest.mark.once
 def test_the_charts_are_drawn(browser, file):
     found = explained("Elimination", "crashes")
     drawn = drawing(found)
@@ -543,6 +545,7 @@ def test_the_charts_are_drawn(browser, file):
         assert page.locator("[data-chart=regret] .ground").count() == len(found.episodes) // 2
 
 
+@pytest.mark.once
 def test_the_axis_can_be_logarithmic_and_marks_hidden(browser, file):
     with browsers.opened(browser, file) as page:
         before = curve(page, "regret")
@@ -563,6 +566,7 @@ def test_the_axis_can_be_logarithmic_and_marks_hidden(browser, file):
             assert page.locator(f"[data-chart=strip] .{kind}").count() > 0
 
 
+@pytest.mark.once
 def test_values_are_read_by_pointer_and_by_keys(browser, file):
     found = explained("Elimination", "crashes")
     with browsers.opened(browser, file) as page:
@@ -584,6 +588,7 @@ def test_values_are_read_by_pointer_and_by_keys(browser, file):
         assert not tip.is_visible()
 
 
+@pytest.mark.once
 def test_it_fits_a_phone_and_paper(browser, file):
     with browsers.opened(browser, file, viewport={"width": 400, "height": 800}) as page:
         assert page.evaluate("document.documentElement.scrollWidth") == 400
@@ -605,6 +610,7 @@ def luminance(colour):
     return float(np.dot([0.2126, 0.7152, 0.0722], linear))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_can_be_read_in_the_light_and_in_the_dark(browser, file, scheme):
     with browsers.opened(browser, file, color_scheme=scheme) as page:
@@ -623,6 +629,7 @@ def test_it_can_be_read_in_the_light_and_in_the_dark(browser, file, scheme):
             assert (pair[1] + 0.05) / (pair[0] + 0.05) >= least, selector
 
 
+@pytest.mark.once
 def test_without_scripts_words_and_tables_remain(browser, file):
     with browsers.opened(browser, file, java_script_enabled=False) as page:
         assert page.get_by_text("The charts need JavaScript").is_visible()

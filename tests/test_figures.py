@@ -25,6 +25,8 @@ from manyarms.lab.study import Study
 from manyarms.results import COLOURS
 from manyarms.trace import COLUMNS
 
+pytestmark = pytest.mark.once
+
 POLICIES = {"one": ma.UniformPlay(), "two": ma.SSUCB(beta=1.0), "three": ma.Elimination(beta=1.0)}
 WORLDS = {"still": ma.World(ma.PowerLaw(beta=1.0)), "rotting": ma.World(ma.PowerLaw(beta=1.0), ma.Rotting())}
 

@@ -174,6 +174,7 @@ def check_equal(pairs):
         assert len(set(on_gpu["logs"].values())) == len(on_gpu["logs"])  # replications differ
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("policy", list(POLICIES))
 def test_a_simulated_gpu_plays_every_policy_as_the_processor_does(policy, plain):
     worlds = ["busy"] if policy in simulated_gpu.EVERY_BASE else ["busy", "2", "4"]
@@ -182,6 +183,7 @@ def test_a_simulated_gpu_plays_every_policy_as_the_processor_does(policy, plain)
         check_equal({f"{policy}, {log}": found[f"{policy}, {log}"] for log in ("with a log", "without a log")})
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("place", range(len(WORLDS)), ids=list(WORLDS))
 def test_a_simulated_gpu_plays_every_world_as_the_processor_does(place, plain):
     assert len(plain["worlds"]) == len(WORLDS)
@@ -196,6 +198,7 @@ def test_a_simulated_gpu_finds_what_compiled_code_finds():
     check_equal(found)
 
 
+@pytest.mark.once
 def test_waves_change_nothing_but_the_number_of_calls(plain):
     waves = plain["waves"]
     assert waves["found"] == waves["at once"]
@@ -204,6 +207,7 @@ def test_waves_change_nothing_but_the_number_of_calls(plain):
     assert waves["calls"] == [[played, 2000] for played in (400, 800, 1200, 1600, 1800, 2000)]
 
 
+@pytest.mark.once
 def test_ctrl_c_gives_back_what_the_gpu_has_finished(plain):
     found = plain["interrupted"]
     assert not found["complete"]
@@ -211,11 +215,13 @@ def test_ctrl_c_gives_back_what_the_gpu_has_finished(plain):
     assert found["same"]
 
 
+@pytest.mark.once
 def test_a_replication_that_does_not_fit_is_refused_in_words(plain):
     assert "one replication of Blackbox(" in plain["too large"]
     assert plain["too large"].endswith("ask for a shorter horizon, no log, or device='cpu'")
 
 
+@pytest.mark.once
 def test_waves_fit_into_the_memory_that_is_free(plain):
     sizes = [size for _, size, _ in plain["fits"]]
     for free, size, held in plain["fits"]:
@@ -223,6 +229,7 @@ def test_waves_fit_into_the_memory_that_is_free(plain):
     assert 1 <= min(sizes) < max(sizes) <= 10
 
 
+@pytest.mark.once
 def test_arrays_that_nobody_writes_are_shared_and_the_others_packed(plain):
     assert plain["batches"] == {
         "visits": "Packed",
@@ -234,6 +241,7 @@ def test_arrays_that_nobody_writes_are_shared_and_the_others_packed(plain):
     }
 
 
+@pytest.mark.once
 def test_with_a_gpu_auto_is_the_gpu(plain):
     assert plain["auto"] == "gpu"
 

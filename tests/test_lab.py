@@ -243,6 +243,7 @@ def test_the_bytes_do_not_depend_on_jobs_or_chunks(tmp_path, monkeypatch):
     assert bytes_below(tmp_path / "a") == bytes_below(tmp_path / "b")
 
 
+@pytest.mark.once
 def test_a_second_run_plays_nothing(tmp_path, monkeypatch):
     run(small_study(), tmp_path)
     before = bytes_below(tmp_path)
@@ -254,6 +255,7 @@ def test_a_second_run_plays_nothing(tmp_path, monkeypatch):
     assert plan(small_study(), tmp_path)["rounds left"] == 0
 
 
+@pytest.mark.once
 def test_progress_counts_down(tmp_path, monkeypatch):
     monkeypatch.setitem(runner.CHUNK_ROUNDS, "cpu", 1600)
     seen = []
@@ -299,6 +301,7 @@ def test_a_chunk_has_a_bounded_number_of_values():
         assert 0.9 * most < (first.last - first.first) * runner.numbers_of(study, study.cells[0]) <= most
 
 
+@pytest.mark.once
 def test_chunks_that_are_there_are_not_played_again(tmp_path, monkeypatch):
     monkeypatch.setitem(runner.CHUNK_ROUNDS, "cpu", 1600)  # four or two replications
     study = small_study()
@@ -348,6 +351,7 @@ def test_a_plan_is_for_a_device_and_a_cluster(tmp_path, monkeypatch):
 # ---------------------------------------------------------------- what can go wrong
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "foreign"])
 def test_a_damaged_file_is_named_and_made_again(tmp_path, damage):
     path = run(small_study(), tmp_path)[1]
@@ -367,6 +371,7 @@ def test_a_damaged_file_is_named_and_made_again(tmp_path, damage):
     assert bytes_below(tmp_path) == before
 
 
+@pytest.mark.once
 def test_one_bit_is_noticed_wherever_it_matters(tmp_path):
     path = run(small_study(), tmp_path)[1]
     good = path.read_bytes()
@@ -384,6 +389,7 @@ def test_one_bit_is_noticed_wherever_it_matters(tmp_path):
     assert noticed > len(good) / 13 / 2
 
 
+@pytest.mark.once
 def test_a_table_of_somebody_else_is_no_result(tmp_path):
     import pyarrow as pa
 
@@ -393,6 +399,7 @@ def test_a_table_of_somebody_else_is_no_result(tmp_path):
         read_result(path)
 
 
+@pytest.mark.once
 def test_results_of_another_study_or_other_sources_are_made_again(tmp_path, monkeypatch):
     run(small_study(), tmp_path)
     with pytest.warns(UserWarning, match="another study"):
@@ -403,6 +410,7 @@ def test_results_of_another_study_or_other_sources_are_made_again(tmp_path, monk
     assert len(seen) == 1  # not one for each file
 
 
+@pytest.mark.once
 def test_another_study_of_the_same_name_destroys_nothing(tmp_path):
     first, second = small_study(), small_study(replications=5)
     run(first, tmp_path)
@@ -488,6 +496,7 @@ def test_what_an_executor_gives_back_is_looked_at(tmp_path):
         run(small_study(), tmp_path, executor=executor)
 
 
+@pytest.mark.once
 def test_two_runs_at_a_time_are_refused(tmp_path):
     def again(progress):
         run(small_study(), tmp_path)
@@ -497,6 +506,7 @@ def test_two_runs_at_a_time_are_refused(tmp_path):
     run(small_study(), tmp_path)
 
 
+@pytest.mark.once
 def test_what_killed_runs_have_left_half_written_is_removed(tmp_path):
     home = tmp_path / "small"
     ours = [home / "cells" / ".0000-a.parquet.x.tmp", home / "parts-0" / ".0.parquet.x.tmp", home / ".study.json.x.tmp"]
@@ -517,6 +527,7 @@ def test_what_killed_runs_have_left_half_written_is_removed(tmp_path):
     assert all(path.exists() for path in others)
 
 
+@pytest.mark.once
 def test_bad_jobs_are_refused_before_anything_is_deleted(tmp_path):
     run(small_study(), tmp_path)
     before = bytes_below(tmp_path)
@@ -525,6 +536,7 @@ def test_bad_jobs_are_refused_before_anything_is_deleted(tmp_path):
     assert bytes_below(tmp_path) == before
 
 
+@pytest.mark.once
 def test_without_resume_everything_is_played_again(tmp_path):
     run(small_study(), tmp_path)
     seen = []

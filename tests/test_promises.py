@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import manyarms as ma
-from manyarms import checks
+from manyarms import checks, gpu
 from manyarms.bases import ucb
 from manyarms.checks import bases, policies, promises, runs, worlds
 from manyarms.contract import VERBS, Choice, Counts, counts, register
@@ -22,6 +22,27 @@ from manyarms.specs import SPEC_TYPES, Spec
 EXAMPLES = checks.examples()
 KINDS = ("policy", "base", "world")
 COMPILED = {"compiled_equals_plain", "compiles_once"}
+# These call kernels from Python and run no loop.
+ONCE = {
+    "arms_are_numbered_in_order",
+    "ask_changes_nothing",
+    "memory_is_bounded",
+    "odd_tells_are_harmless",
+    "picks_are_in_range",
+    "played_arms_are_found_again",
+    "plays_are_the_same_for_all",
+    "probabilities_are_probabilities",
+    "renewal_forgets",
+    "rewards_average_to_the_mean",
+    "slots_stay_in_range",
+    "snapshots_go_on",
+}
+
+
+def _marks(promise: str) -> list[pytest.MarkDecorator]:
+    if promise in COMPILED:
+        return [pytest.mark.compiled]
+    return [pytest.mark.once] if promise in ONCE else []
 
 
 def _cases():
@@ -29,8 +50,7 @@ def _cases():
         if spec.kind not in KINDS:
             continue
         for name, check in checks.checks(spec):
-            marks = [pytest.mark.compiled] if name.rpartition(".")[2] in COMPILED else []
-            yield pytest.param(check, id=f"{_short(spec)}:{name}", marks=marks)
+            yield pytest.param(check, id=f"{_short(spec)}:{name}", marks=_marks(name.rpartition(".")[2]))
 
 
 def _short(spec: Spec) -> str:
@@ -40,9 +60,31 @@ def _short(spec: Spec) -> str:
     return type(spec).__name__ if spec == first else spec.label()
 
 
+@pytest.fixture(scope="module")
+def gpu_code():
+    """What the GPU's compiler has made, by the types that it was given, all it sees of a spec."""
+    return {}
+
+
 @pytest.mark.parametrize("check", list(_cases()))
-def test_promise(check):
+def test_promise(check, gpu_code, monkeypatch, request):
+    if "compiles_for_gpu" in request.node.name:
+        cuda = gpu.the_kernel()
+        compiled = cuda.ptx_of
+
+        def ptx_of(*states):
+            types = tuple(cuda.batch_type(state) for state in states)
+            if types not in gpu_code:
+                gpu_code[types] = compiled(*states)
+            return gpu_code[types]
+
+        monkeypatch.setattr(cuda, "ptx_of", ptx_of)
     check()
+
+
+def test_promises_have_the_names_used_here():
+    names = {name.rpartition(".")[2] for spec in EXAMPLES if spec.kind in KINDS for name, _ in checks.checks(spec)}
+    assert names >= COMPILED | ONCE
 
 
 def test_every_exported_spec_type_is_an_example():

@@ -50,6 +50,7 @@ def rates_results(power, bend=0.0):
     return found
 
 
+@pytest.mark.once
 def test_all_policies_meet_in_the_same_worlds_and_each_has_its_own_fits():
     cells = rates.rates().cells
     worlds = {
@@ -67,6 +68,7 @@ def test_all_policies_meet_in_the_same_worlds_and_each_has_its_own_fits():
     assert re.search(r"p = 1\.00 ± \S+ for Elimination, and 0\.20 ± \S+ for Forager", text)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("power", [0.1, 0.7, 1.0, 1.9])
 def test_a_law_between_the_bounds_agrees_and_its_power_is_found(power):
     results = rates_results(power)
@@ -81,6 +83,7 @@ def test_a_law_between_the_bounds_agrees_and_its_power_is_found(power):
         assert series.slope(power).slope == pytest.approx(series.exponent, abs=1e-9)
 
 
+@pytest.mark.once
 def test_one_replication_has_no_intervals_and_still_an_answer():
     results = [dataclasses.replace(result, values=result.values[:1]) for result in rates_results(1.0)]
     assert {row["agrees"] for row in rates.fits(results)} == {"yes"}
@@ -88,16 +91,19 @@ def test_one_replication_has_no_intervals_and_still_an_answer():
     assert "nan" not in str(rates.fits(results))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("bend", [-0.3, 0.3])
 def test_another_exponent_does_not_agree(bend):
     assert {row["agrees"] for row in rates.fits(rates_results(1.0, bend))} == {"no"}
 
 
+@pytest.mark.once
 def test_a_power_beyond_the_theorems_does_not_agree():
     assert {row["agrees"] for row in rates.fits(rates_results(3.0))} == {"no"}
     assert {row["agrees"] for row in rates.fits(rates_results(-1.0))} == {"no"}
 
 
+@pytest.mark.once
 def test_the_interval_of_the_power_covers_it_as_often_as_it_says():
     # Independent noise in every number: of 200 intervals at 95 %, some 190 hold the truth; the chance of fewer than 180
     # is below 0.2 % (binomial, sd 3.1) and the seed is fixed. The delta method needs small noise: 5 %.
@@ -137,6 +143,7 @@ def test_the_real_exponents_agree_with_the_theorems(tmp_path, monkeypatch, polic
     assert all(len(axes.lines) == 2 * len(betas) for axes in figure.axes)
 
 
+@pytest.mark.once
 def test_the_figure_has_a_row_for_each_policy():
     figure = lab.rates_figure(rates_results(1.0))
     assert [axes.get_xlabel() for axes in figure.axes] == [""] * 4 + ["T", "V", "L", "seasons"]
@@ -144,6 +151,7 @@ def test_the_figure_has_a_row_for_each_policy():
     assert all(len(axes.lines) == 6 for axes in figure.axes)
 
 
+@pytest.mark.once
 def test_findings_need_every_cell_of_the_very_study():
     results = rates_results(1.0)
     assert len(lab.findings(results)) == 1
@@ -167,6 +175,7 @@ def test_the_bound_solves_its_equation(beta):
     assert np.maximum(z - gaps, 0.0).mean() == pytest.approx(1.0 / rounds, rel=0.01)
 
 
+@pytest.mark.once
 def test_ratios_are_regret_over_the_bound():
     study = lower_bound.lower_bound(REPLICATIONS)
     results = []

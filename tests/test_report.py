@@ -17,6 +17,8 @@ from manyarms.trace import COLUMNS
 
 from . import browser as browsers
 
+pytestmark = pytest.mark.once
+
 COMMAND = "manyarms run rotting.toml --folder 'a & b'"
 POLICIES = {"Elimination": ma.Elimination(beta=1.0), "SSUCB": ma.SSUCB(beta=1.0), "UniformPlay": ma.UniformPlay()}
 WORLDS = {

@@ -24,6 +24,8 @@ from manyarms.measures import (
 from tests.reference import reservoir as reference
 from tests.reference import sizes
 
+pytestmark = pytest.mark.once
+
 ALARM = 1e-6
 BETAS = (0.5, 1.0, 2.0)
 

@@ -434,6 +434,7 @@ def test_questions_about_an_arm_agree_with_the_twin_in_runs_of_many():
         assert found == (expected if expected <= len(run.arms) else None)
 
 
+@pytest.mark.once
 def test_sums_of_many_levels_lose_nothing_to_rounding():
     rounds = 20_000
     levels = [0.1, 0.3] * (rounds // 2)  # always rounded the same way

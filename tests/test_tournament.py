@@ -29,6 +29,8 @@ from manyarms.snapshots import copied, state_from_json, state_to_json
 from tests.reference.asymptotic_ucb import AsymptoticUCB
 from tests.reference.dense import first_of_the_largest, leaves_of, shortened
 
+pytestmark = pytest.mark.once
+
 exactly = settings(derandomize=True, deadline=None, max_examples=200)
 
 # ---------------------------------------------------------------- keys

@@ -396,6 +396,7 @@ def test_the_kinetic_tournament_is_the_dense_argmax_block_after_block():
     check_same(ma.SSUCB(beta=1.0, preset="published", horizon="doubling"), FLIPS, 20_000, seed=15)
 
 
+@pytest.mark.once
 def test_levels_of_the_kinetic_tournament_are_known_far_better_than_its_doubt():
     clock = Clock(log_round=0.0, growth=1.0, confidence=0.0)
     for t in range(1, 20_001):
@@ -414,6 +415,7 @@ def near_tie(draw, plays, rewards):
     return level / math.sqrt(2 * math.log(1 + t * math.log(t) ** 2)) * (1 + draw.randint(-2, 2) * 2.0**-52)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("cases", "most_plays", "most_others", "least"),
     [(1000, 12, 4, 100), (40, 6000, 1, 1)],  # in early rounds, and in late ones, where levels are approximate
@@ -469,6 +471,7 @@ def test_where_rounding_decides_the_kinetic_tournament_still_decides_as_the_dens
 GRID = [0.5, 0.8, 1.2, *(step / 20 for step in range(6, 61))]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("horizon", [2, 1000, 4096, 100_000])
 def test_subsample_sizes_are_those_of_exact_arithmetic(horizon):
     for beta in GRID:
@@ -486,6 +489,7 @@ def test_subsample_sizes_are_those_of_exact_arithmetic(horizon):
                 assert fast == sizes.blackbox_size(m, beta, horizon, log_base, log_factor), (beta, m)
 
 
+@pytest.mark.once
 def test_one_subsample_for_the_run_has_the_size_of_exact_arithmetic():
     lengths = [*range(1, 70), 100, 1000, 4096, 10_000, 59_049, 100_000, 2**20, 10**6, 2**30]
     for beta, length in itertools.product(GRID, lengths):
@@ -495,6 +499,7 @@ def test_one_subsample_for_the_run_has_the_size_of_exact_arithmetic():
         assert published.slots(length) == sizes.subsample_size(length, beta, published=True), (beta, length)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("horizon", [None, "doubling"])
 @pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])
 def test_there_is_room_for_every_block_that_can_be_opened(beta, horizon):
