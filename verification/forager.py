@@ -7,6 +7,8 @@
    defaults.
 4. The same with a part taken out, as far as settings can do that.
 5. What wariness is for: an adversary, which the tuning half has not. Its worlds here are not those of the test half.
+6. Reservoirs whose best mean is far below 1, which no contest has: reward per round.
+7. What the debt is for: the idealised model of docs/theory/forager.md, where gaps are seen and a draw costs one loss.
 
 The test half is not looked at. Prints the tables and writes them into docs/forager-settings.md, below the heading
 "Tables".
@@ -18,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 
 import manyarms as ma
@@ -36,7 +39,7 @@ LONGEST_CONTEST = 10**6
 DEFAULT = "default"
 
 SETTINGS: dict[str, tuple[float, ...]] = {
-    "keep": (32, 64, 128, 256),
+    "keep": (32, 64, 128, 1024),
     "slack": (0.7, 0.85, 1.2, 1.4),
     "first_look": (1.0, 2.0, 5.0, 10.0),
     "false_alarms": (0.1, 0.25, 0.75, 0.9),
@@ -54,6 +57,13 @@ ABLATIONS: dict[str, dict[str, float]] = {
 
 WATCHED = ("wary = 1", "wary = 2", "wary = 8", "wary = 16", "no strike-outs, no wariness")
 """Who meets the adversary, beside the defaults."""
+
+
+TOPS = (0.01, 0.05, 0.3, 0.8)
+"""Means are uniform from 0 to this."""
+
+IDEAL_WORLDS = {"still": (0.0, 0.0), "crash": (1e-3, 0.0), "wear": (0.0, 1e-4)}
+"""Probability that a play breaks its arm down, which then has a fresh gap; what a play adds to the gap."""
 
 
 class Watched(NamedTuple):
@@ -171,6 +181,72 @@ def setting_row(scores: Scores, name: str) -> dict[str, Any]:
     }
 
 
+# ---------------------------------------------------------------- rare rewards
+
+
+def top_row(top: float, horizon: int, replications: int, seed: int) -> dict[str, Any]:
+    """Reward per round of policies that are told nothing."""
+    rivals = {
+        "Forager": ma.Forager(),
+        "Subsample(Greedy), auto": ma.Subsample(ma.Greedy(), beta="auto", horizon="doubling"),
+        "EmpiricalCBT, doubling": ma.EmpiricalCBT(horizon="doubling"),
+    }
+    world = ma.World(ma.PowerLaw(beta=1.0, top=top))
+    result = ma.simulate(rivals, world, horizon, replications, seed, checkpoints=1)
+    rewards = {name: result.curve(name, "reward")[:, -1].mean() / horizon for name in rivals}
+    return {"means up to": top, "a fresh arm": f"{top / 2:.4g}"} | {n: f"{r:.4f}" for n, r in rewards.items()}
+
+
+# ---------------------------------------------------------------- the idealised model
+
+
+@numba.njit
+def ideal_regret(horizon: int, beta: float, has_debt: bool, crash: float, wear: float, seed: int) -> float:
+    """Loss of the rule that knows kappa, sees gaps, and pays one loss for a draw."""
+    np.random.seed(seed)  # noqa: NPY002, the compiler's own generator
+    kappa = beta / (beta + 1.0)
+    gap = 1.0
+    target = 1.0
+    loss = 0.0
+    search = 0.0
+    total = 0.0
+    for t in range(1, horizon + 1):
+        wanted = kappa * loss
+        if has_debt and search > (1.0 - kappa) * loss:
+            target = loss
+        elif wanted < target or wanted * kappa > target:
+            target = wanted
+        is_search = gap > target
+        if is_search:
+            cost = 1.0
+            gap = min(gap, np.random.random() ** (1.0 / beta))  # noqa: NPY002
+        else:
+            cost = gap
+            if np.random.random() < crash:  # noqa: NPY002
+                gap = np.random.random() ** (1.0 / beta)  # noqa: NPY002
+            gap = min(gap + wear, 1.0)
+        total += cost
+        step = 3.0 / (t + 2.0)
+        loss += step * (cost - loss)
+        search += step * ((cost if is_search else 0.0) - search)
+    return total
+
+
+def ideal_row(name: str, beta: float, horizon: int, replications: int, seed: int) -> dict[str, Any]:
+    """Over the least that is possible where nothing changes; else over the rule without debt."""
+    crash, wear = IDEAL_WORLDS[name]
+    found = [
+        np.array([ideal_regret(horizon, beta, debt, crash, wear, seed + r) for r in range(replications)])
+        for debt in (False, True)
+    ]
+    ratios = found[1] / found[0].mean()
+    row = {"world": name, "beta": beta, "debt / none": with_half_width(*mean_and_half_width(ratios), digits=2)}
+    for words, regrets in zip(("none / bound", "debt / bound"), found, strict=True):
+        over_bound = with_half_width(*mean_and_half_width(regrets / still_bound(beta, horizon)), digits=2)
+        row[words] = over_bound if name == "still" else "–"
+    return row
+
+
 # ---------------------------------------------------------------- all of it
 
 
@@ -219,6 +295,17 @@ def main() -> None:
         f"An adversary hits the arm that is leaned on, T = {watched[0].horizon:,}: regret over that of the defaults, "
         f"{len(watched)} worlds, {in_watched} replications.",
         [setting_row(scores, name) for name in WATCHED],
+    )
+    rounds, runs = (10**4, 2) if options.quick else (3 * 10**5, 20)
+    say(
+        f"Coins with uniform means, nothing changes, T = {rounds:,}, {runs} replications: reward per round.",
+        [top_row(top, rounds, runs, options.seed) for top in TOPS],
+    )
+    rounds, runs = (10**4, 20) if options.quick else (10**6, 200)
+    say(
+        f"The idealised model, T = {rounds:,}, {runs} replications: regret with debt over that without, and both over "
+        "the least that is possible where nothing changes.",
+        [ideal_row(name, beta, rounds, runs, options.seed) for name in IDEAL_WORLDS for beta in WANTED],
     )
     print(f"\n{time.perf_counter() - began:.0f} s")
     if not options.quick:
