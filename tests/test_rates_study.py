@@ -10,10 +10,10 @@ import pytest
 import manyarms as ma
 from manyarms import lab
 from manyarms.lab import lower_bound, rates
-from manyarms.lab.arena_tables import TUNING
+from manyarms.lab.arena_tables import CONTESTS, ENTRANTS, TUNING
 from manyarms.lab.statistics import with_half_width
 from manyarms.trace import COLUMNS
-from verification import forager
+from verification import forager, unseen
 
 REPLICATIONS = 5
 
@@ -255,3 +255,53 @@ def test_a_wish_is_met_if_its_whole_interval_is():
     assert forager.verdict(1.95, 0.1, 2.0) == "not for sure"
     assert forager.verdict(2.2, 0.1, 2.0) == "no"
     assert forager.verdict(9.0, 0.1, None) == "–"
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("has_debt", [False, True])
+@pytest.mark.parametrize("name", forager.IDEAL_WORLDS)
+def test_the_idealised_model_is_the_one_written_down(name, has_debt):
+    crash, wear = forager.IDEAL_WORLDS[name]
+    arguments = 300, 0.7, has_debt, 100.0 * crash, 10.0 * wear, 5
+    assert forager.ideal_regret(*arguments) == forager.ideal_regret.py_func(*arguments)
+
+
+@pytest.mark.once
+def test_the_idealised_model_comes_near_the_bound():
+    row = forager.ideal_row("still", 1.0, horizon=10**4, replications=20, seed=1)
+    assert set(row) == set(forager.ideal_row("wear", 1.0, horizon=100, replications=2, seed=1))
+    # 1.57 in long runs; one run has a standard deviation of 0.75, so that the mean of 20 is within 3 times 0.17.
+    assert abs(float(row["debt / bound"].split(" ")[0]) - 1.57) < 0.51
+
+
+@pytest.mark.compiled
+def test_rare_rewards_are_told_as_rewards():
+    row = forager.top_row(0.5, horizon=500, replications=2, seed=3)
+    assert (row["means up to"], row["a fresh arm"]) == (0.5, "0.25")
+    assert all(0.0 < float(row[name]) <= 0.5 for name in list(row)[2:])
+
+
+# ---------------------------------------------------------------- verification/unseen.py
+
+
+def test_worlds_that_nobody_chose_come_from_the_seed():
+    worlds = unseen.unseen_worlds(4, (10**4, 10**5), seed=1)
+    assert worlds == unseen.unseen_worlds(4, (10**4, 10**5), seed=1)
+    others = unseen.unseen_worlds(4, (10**4, 10**5), seed=2)
+    assert not {one.world for one in worlds} & {one.world for one in others}
+    assert len({one.name for one in worlds}) == len({one.world for one in worlds}) == 4 * len(unseen.KINDS)
+    assert {type(one.world.drift) for one in worlds} == {type(contest.world.drift) for contest in CONTESTS}
+    assert {one.horizon for one in worlds} == {10**4, 10**5}
+    assert all(0.3 <= one.beta <= 4.0 and one.falls >= 0.0 for one in worlds)
+    assert [one.is_still for one in worlds] == [True] * 4 + [False] * 44
+
+
+@pytest.mark.compiled
+def test_everybody_but_thompson_meets_them(monkeypatch):
+    assert len(unseen.KNOWN) == len(ENTRANTS) - 3
+    monkeypatch.setattr(unseen, "KNOWN", [one for one in ENTRANTS if one.name in ("Forager", "UniformPlay")])
+    contest = unseen.unseen_worlds(1, (500,), seed=4)[1]
+    found = unseen.regrets(contest, replications=3)
+    alone = ma.simulate(ma.Forager(), contest.world, 500, 3, seed=1).final_regret("Forager")
+    assert found[contest.name, "Forager"] == pytest.approx(alone)
+    assert set(found) == {(contest.name, "Forager"), (contest.name, "UniformPlay")}
