@@ -539,8 +539,8 @@ def test_an_arm_is_judged_by_the_incomplete_gamma_function(level, variance, bett
             # 10,000: at most 2.4e-5 is left out; and five standard deviations leave out less than 2e-5.
             exact = gammainc(a, y), gammainc(a + 1, y) * a / y
             assert tuple(found) == pytest.approx(faded(better, *exact), abs=3e-5)
-        elif a <= y + 5.0 * math.sqrt(a) + 5.0:
-            assert tuple(found) == pytest.approx(faded(better, 1.0, min(a / y, 1.0)), rel=1e-6)
+        elif a <= y:
+            assert tuple(found) == pytest.approx(faded(better, 1.0, a / y), rel=1e-6)
         else:
             assert found == better
         assert 0.0 < found.losses < found.arms <= 100.0 * (1 + 1e-15)
@@ -565,7 +565,8 @@ def test_where_the_edge_is_sharp_an_arm_counts_as_one_up_to_it():
         for a in (y - 100.0, y + 100.0, y + 400.0):
             found = judged_at(a, y)
             # One standard deviation is 100. The series is known to 2.4e-5 of itself.
-            exact = (1.0, min(a / y, 1.0)) if is_sharp else (gammainc(a, y), gammainc(a + 1.0, y) * a / y)
+            sharp = (1.0, a / y) if a <= y else (0.0, 0.0)
+            exact = sharp if is_sharp else (gammainc(a, y), gammainc(a + 1.0, y) * a / y)
             assert (found.arms - 1.0, found.losses - 0.5) == pytest.approx(exact, abs=3e-5)
         assert judged_at(y + 600.0, y) == fast.Better(arms=1.0, losses=0.5)
 
@@ -850,21 +851,21 @@ def test_memory_is_what_is_kept(keep):
     for rounds in (1, 1000, 10**9):
         assert spec.slots(rounds) == keep
     state, choices = told(spec, [1.0, 0.0] * 150)
-    assert [choice.arm for choice in choices] == [t // 2 for t in range(300)]  # good once, then bad: on to the next
+    assert len({choice.arm for choice in choices}) > 150  # good once, then bad: on to the next
     assert spec.kept_arms(state).tolist() == sorted(set(spec.kept_arms(state).tolist()))
     assert len(spec.kept_arms(state)) == keep
     assert sum(part.nbytes for part in state if isinstance(part, np.ndarray)) < 150 * keep + 300
 
 
 def test_a_live_bandit_that_grows_keeps_as_many_arms_as_it_was_told():
-    # A new bandit has room for 1,024 rounds; here every other round takes a fresh arm.
+    # A new bandit has room for 1,024 rounds; here about every other round takes a fresh arm.
     spec = ma.Forager(keep=1500)
     bandit = ma.Bandit(spec, seed=1)
     for t in range(2400):
         bandit.tell(bandit.ask(), float(t % 2 == 0))
     now = bandit.explain()
-    assert (now["arms"], now["arms_drawn"]) == (1201, 1201)
-    assert spec.kept_arms(bandit._state).tolist() == list(range(1201))
+    assert now["arms"] == now["arms_drawn"] > 1200
+    assert spec.kept_arms(bandit._state).tolist() == list(range(now["arms"]))
 
 
 def test_a_long_run_begins_as_a_short_one():
@@ -1096,3 +1097,53 @@ def test_settings_become_plain_numbers():
     assert spec == ma.Forager(keep=5, slack=2.0, first_look=1.5, false_alarms=0.25, wary=1.0)
     assert [type(getattr(spec, name)) for name in ("keep", "slack", "first_look", "wary")] == [int, float, float, float]
     assert ma.Forager(keep=2, wary=1.0, false_alarms=0.999).slots(10) == 2
+
+
+# ---------------------------------------------------------------- against fresh arms
+
+
+def experienced(loss, fresh, search=0.0, rounds=10_000, draws=5_000):
+    return fast.nothing_learned()._replace(rounds=rounds, loss=loss, fresh=fresh, draws=draws, search=search)
+
+
+def test_a_search_is_not_too_dear_while_fresh_arms_earn_as_much():
+    settings, better = ma.Forager().settings(), fast.Better(arms=100.0, losses=90.0)
+    for fresh in (0.2, 0.5, 0.9):
+        fresh_now = fast.fresh_loss(experienced(0.5, fresh))
+        for factor, is_debt in ((1.0, False), (1.049, False), (1.051, True), (1.1, True)):
+            loss = 1.0 - factor * (1.0 - fresh_now)
+            past = experienced(loss, fresh, search=0.9 * loss)
+            assert fast.is_in_debt(settings, past, better) == is_debt, (fresh, factor)
+
+
+def test_more_than_a_twentieth_above_fresh_arms_is_worse_than_random():
+    for fresh in (0.2, 0.5, 0.9):
+        fresh_now = fast.fresh_loss(experienced(0.5, fresh))
+        for factor, is_worse in ((0.5, False), (1.0, False), (1.049, False), (1.051, True)):
+            assert fast.is_worse_than_random(experienced(factor * fresh_now, fresh)) == is_worse, (fresh, factor)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "world",
+    [
+        ma.World(ma.PowerLaw(0.3), ma.Rotting(rate=0.5), ma.Exact()),
+        ma.World(ma.PowerLaw(1.0), ma.Rotting(rate=0.5)),
+        ma.World(ma.PowerLaw(1.0), ma.JumpAt(play=1, size=-1.0)),
+        ma.World(ma.PowerLaw(2.5), ma.Rotting(rate=0.03), ma.GapUniform()),
+    ],
+    ids=["by half, seen", "by half", "at once", "fast"],
+)
+def test_where_arms_spoil_at_once_it_loses_little_more_than_random_play(world):
+    result = ma.simulate([ma.Forager(), ma.UniformPlay()], world, horizon=20_000, replications=5, seed=2)
+    reward = {name: result.curve(name, "reward")[:, -1].mean() for name in result.policies}
+    # A twentieth more, but for the averages' lag; in runs of other seeds up to 0.0551 more.
+    assert 20_000 - reward["Forager"] < 1.07 * (20_000 - reward["UniformPlay"])
+
+
+@pytest.mark.compiled
+def test_one_good_arm_among_hundreds_of_worthless_ones_is_found():
+    # Each run needs some 300 draws. Of seeds 0 to 4, with 10 runs each, the worst run earned more than 0.95 a round.
+    world = ma.World(ma.Empirical((1.0,) + (0.0,) * 300))
+    result = ma.simulate(ma.Forager(), world, horizon=100_000, replications=10, seed=11)
+    assert result.curve("Forager", "reward")[:, -1].min() > 0.9 * 100_000

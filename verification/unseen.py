@@ -1,8 +1,8 @@
 """Worlds that nobody chose: the arena's entrants in worlds drawn at random, python verification/unseen.py.
 
 Settings and rules were made with worlds in mind, if only to try them. Here the worlds come from a seed: a dozen kinds
-of change, four worlds of each, with rates over three or four powers of ten, betas from 0.3 to 4, noises and horizons
-all drawn. Thompson sampling stays away, as it does from most of the arena, for its time. Prints all ratios of the
+of change, four worlds of each, with rates over one to four powers of ten, betas from 0.3 to 4, noises and horizons
+all drawn; but all reservoirs are `PowerLaw`, with means up to 1. Thompson sampling stays away, as it does from most of the arena, for its time. Prints all ratios of the
 star, and writes them into docs/arena.md, below the heading "Worlds that nobody chose".
 """
 
@@ -185,8 +185,8 @@ def main() -> None:
     if not options.quick:
         words = (
             f"`python verification/unseen.py` draws worlds from a seed ({options.seed}): {len(KINDS)} kinds of change, "
-            f"{each} of each,\nwith all rates, betas, noises and horizons at random; {replications} replications. They "
-            f"were drawn when the rule was fixed, and\nnothing was changed for their sake. The `{STAR}` against the "
+            f"{each} of each,\nwith all rates, betas, noises and horizons at random; {replications} replications. All "
+            f"means are up to 1\n(`PowerLaw`). Nothing was changed for their sake. The `{STAR}` against the "
             "best of some, Thompson sampling left out\n(four minutes on 16 cores):"
         )
         text = [HEADING, "", words, "", "```", str(summary), "```", "", "```", str(single), "```", ""]

@@ -52,8 +52,8 @@ class Past:
         remembered = weight_of_all(len(rounds))
         draws = weight_of_all(len(self.firsts))
         of_all = (remembered * self.loss + 0.5) / (remembered + 1.0)
-        of_fresh_arms = (draws * average(self.firsts) + 1.0) / (draws + 1.0)
-        self.level = min(of_all, of_fresh_arms)
+        self.of_fresh_arms = (draws * average(self.firsts) + 1.0) / (draws + 1.0)
+        self.level = min(of_all, self.of_fresh_arms)
         self.variance = (remembered * variance(losses) + 0.25) / (remembered + 1.0)
 
     def is_search(self, plays):
@@ -100,10 +100,12 @@ def verdict(past, look, plays, e):
     y = n * level
     a = n * max(look, 0.0) + e
     apart = 5.0 * math.sqrt(a) + 5.0
+    if y >= 10_000.0:  # as good as certain
+        return (1.0, a / y) if a <= y else None
     if a > y + apart:
         return None
-    if a <= y - apart or y >= 10_000.0:
-        return 1.0, min(a / y, 1.0)
+    if a <= y - apart:
+        return 1.0, a / y
     # P(a, y) = y^a exp(-y) / gamma(a + 1) (1 + y / (a + 1) + y^2 / ((a + 1) (a + 2)) + …)
     terms = [1.0]
     total = 1.0
@@ -147,7 +149,9 @@ class Forager:
         return losses / arms
 
     def is_in_debt(self):
-        """The search has cost more than its share, and by the losses of a first look."""
+        """The search has cost more than its share, by some losses; but fresh arms must earn clearly less."""
+        if 1.0 - self.past.loss <= 1.05 * (1.0 - self.past.of_fresh_arms):
+            return False
         excess = self.past.search - (1.0 - self.share()) * self.past.loss
         return excess * weight_of_all(len(self.rounds)) > self.first_look
 
@@ -230,7 +234,10 @@ class Forager:
         # What is learned now holds from the next round on.
         if arm is not None and not arm.is_judged and (bound > self.target or self.is_first_look_over(len(arm.losses))):
             self.judge(arm)
-        self.arm = self.good_enough(banned=number if self.is_wary() else None) or self.fresh()
+        if self.past.loss > 1.05 * self.past.of_fresh_arms:  # clearly worse than playing at random
+            self.arm = self.fresh()
+        else:
+            self.arm = self.good_enough(banned=number if self.is_wary() else None) or self.fresh()
 
 
 def forager(counts, **settings):

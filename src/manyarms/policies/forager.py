@@ -6,7 +6,7 @@ with its own average loss.
 
 1. *Average.* The average loss L gives round s the weight s (s + 1): it forgets, over a share of the past that is the
    same at all times. An arm's losses are averaged over its plays in the same way, so that a worn arm shows. Where
-   fresh arms lose less on average, L is what they lose.
+   fresh arms lose less on average, L is what they lose; where they lose clearly less, only fresh arms are played.
 2. *Bound.* An arm counts as good as it may be: with m and v the average and variance of its losses, q the sum of its
    squared weights and b = ln ln of how long arms last (twice the plays that an arm has behind it when it is played, on
    average), its bound is max(m / b, m - b sqrt(v q)).
@@ -16,7 +16,7 @@ with its own average loss.
    P(gap < x) = x^e near L. It is learned from first impressions, each judged by how many plays it had.
 5. *Debt.* The best split of all losses is kappa for arms that are kept and 1 - kappa for the search, whatever changes.
    When the search has cost more than that, by the losses of a first look, any arm whose bound is at most the average
-   will do.
+   will do. There is no debt while fresh arms earn about as much as anything so far.
 6. *Hysteresis.* Out of debt, the target follows the average down at once, and up only when that has risen by 1 / kappa:
    a search goes on until it finds something or has cost its share.
 7. *Strike-outs.* Each arm carries a test, by betting, of "its loss is at most the average". When the evidence against
@@ -46,6 +46,9 @@ from .base import Block, Policy, Tally, block_counts, observe_nothing
 
 BETS = (1 / 2, 1 / 10, 1 / 50)
 """Shares of the stake; (r - 1) L / (1 - L) grows fastest against coins r times as bad as the average L."""
+
+CLEARLY = 1.05
+"""By this factor more than a fresh arm: what is earned before a search can be too dear, and what may be lost."""
 
 ARMS_REMEMBERED = 100.0
 """Of the arms better than the average, so many make kappa; the older ones fade."""
@@ -117,7 +120,7 @@ class Forager(Policy):
         Factor of b in the bound.
     first_look
         A first impression takes at most first_look v / (L (1 - L))^2 plays, where L and v are the average and variance
-        of all losses: first_look / (L (1 - L)) for coins.
+        of all losses: first_look / (L (1 - L)) for coins. And so many losses too many make a debt.
     false_alarms
         About the largest share of strike-outs that are false where arms do change; where none does, all are, and few.
     wary
@@ -216,7 +219,7 @@ class Forager(Policy):
             "episode": 1,
             "arms": len(self.kept_arms(state)),
             "average_loss": average_loss(experience),
-            "target": state.target,
+            "target": float(state.target),
             "share": share,
             "tail_exponent": share / (1.0 - share),
             "search_share": experience.search / experience.loss if experience.loss > 0.0 else None,
@@ -255,13 +258,17 @@ def sum_of_weights(plays: int) -> float:
 def average_loss(experience: Experience) -> float:
     """L: of all rounds, or of fresh arms where that is less; nobody need lose more than by playing at random.
 
-    One round of loss 1/2 is beside those remembered, so that L is neither 0 nor 1, and one draw of loss 1, since the
-    first few draws say little.
+    Of all rounds: one of loss 1/2 is beside those remembered, so that L is neither 0 nor 1.
     """
     remembered = sum_of_weights(experience.rounds)
+    return min((remembered * experience.loss + 0.5) / (remembered + 1.0), fresh_loss(experience))
+
+
+@kernel
+def fresh_loss(experience: Experience) -> float:
+    """Of fresh arms; one draw of loss 1 is beside those remembered, since the first few say little."""
     draws = sum_of_weights(experience.draws)
-    of_all = (remembered * experience.loss + 0.5) / (remembered + 1.0)
-    return min(of_all, (draws * experience.fresh + 1.0) / (draws + 1.0))
+    return (draws * experience.fresh + 1.0) / (draws + 1.0)
 
 
 @kernel
@@ -342,7 +349,7 @@ def in_search(experience: Experience, level: float, plays: float) -> bool:
     """Whether a play of an arm with so many behind it is search.
 
     A draw is paid for in the rounds that it takes to lose once, about 1 / L (to win once, where that is rarer); but
-    where arms do not last, the first quarter of their plays is enough.
+    where arms do not last, the first plays are enough: a quarter of what the arm played has behind it on average.
     """
     variance = level * (1.0 - level)
     return plays * variance < 1.0 and plays < max(0.25 * experience.stay, 1.0)
@@ -431,9 +438,19 @@ def better_share(better: Better) -> float:
 
 @kernel
 def is_in_debt(settings: ForagerSettings, experience: Experience, better: Better) -> bool:
-    """Whether the search has cost more than 1 - kappa of all losses, by more losses than one first look costs."""
+    """Whether the search has cost more than 1 - kappa of all losses, by more than ``first_look`` losses.
+
+    While fresh arms earn about as much as anything so far, a search costs nothing.
+    """
     excess = experience.search - (1.0 - better_share(better)) * experience.loss
-    return excess * sum_of_weights(experience.rounds) > settings.first_look
+    earns_more = 1.0 - experience.loss > CLEARLY * (1.0 - fresh_loss(experience))
+    return earns_more and excess * sum_of_weights(experience.rounds) > settings.first_look
+
+
+@kernel
+def is_worse_than_random(experience: Experience) -> bool:
+    """Whether clearly more is lost than fresh arms lose: what looks good has then spoiled by the time it is known."""
+    return experience.loss > CLEARLY * fresh_loss(experience)
 
 
 @kernel
@@ -458,11 +475,12 @@ def judged(better: Better, experience: Experience, level: float, loss: float, pl
     y = counted * level
     a = counted * max(loss, 0.0) + better.losses / max(better.arms - better.losses, 1e-9)
     clear = 5.0 * math.sqrt(a) + 5.0  # five standard deviations
-    if a > y + clear:
+    is_sharp = y >= 10_000.0
+    if a > (y if is_sharp else y + clear):
         return better
     probability = 1.0
-    part = min(a / y, 1.0)
-    if a > y - clear and y < 10_000.0:  # else all of it is below, or the edge is sharp
+    part = a / y
+    if a > y - clear and not is_sharp:  # else all of it is below, as good as
         term = 1.0
         series = 1.0
         steps = 0.0
@@ -551,7 +569,7 @@ def tell(state: ForagerState, choice: Choice, reward: float) -> ForagerState:
             better = judged(better, experience, level, state.looks[played], plays)
             state.looks[played] = math.inf
     banned = played if is_kept and is_wary(state.settings, experience) else -1
-    slot = good_slot(state, target, banned)
+    slot = -1 if is_worse_than_random(experience) else good_slot(state, target, banned)
     tally = state.tally
     if slot < 0:
         slot = fresh_slot(state, tally.arms)
