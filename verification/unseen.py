@@ -2,8 +2,9 @@
 
 Settings and rules were made with worlds in mind, if only to try them. Here the worlds come from a seed: a dozen kinds
 of change, four worlds of each, with rates over one to four powers of ten, betas from 0.3 to 4, noises and horizons
-all drawn; but all reservoirs are `PowerLaw`, with means up to 1. Thompson sampling stays away, as it does from most of the arena, for its time. Prints all ratios of the
-star, and writes them into docs/arena.md, below the heading "Worlds that nobody chose".
+all drawn; but all reservoirs are `PowerLaw`, with means up to 1. Thompson sampling stays away, as it does from most of
+the arena, for its time. Prints all ratios of the star, and writes them into docs/arena.md, below the heading "Worlds
+that nobody chose".
 """
 
 import argparse
