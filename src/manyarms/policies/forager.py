@@ -15,8 +15,8 @@ with its own average loss.
 4. *Share.* kappa is the loss of an arm that is better than the average, over the average: e / (e + 1), where
    P(gap < x) = x^e near L. It is learned from first impressions, each judged by how many plays it had.
 5. *Debt.* The best split of all losses is kappa for arms that are kept and 1 - kappa for the search, whatever changes.
-   When the search has cost more than that, by over 3 losses, any arm whose bound is at most the average
-   will do. There is no debt while fresh arms earn about as much as anything so far.
+   When the search has cost more than that, by over 3 losses, any arm whose bound is at most the average will do. There
+   is no debt while fresh arms earn about as much as anything so far.
 6. *Hysteresis.* Out of debt, the target follows the average down at once, and up only when that has risen by 1 / kappa:
    a search goes on until it finds something or has cost its share.
 7. *Strike-outs.* Each arm carries a test, by betting, of "its loss is at most the average". When the evidence against
