@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 import manyarms as ma
 from manyarms.cli import _arena_words, main
 from manyarms.contract import begin, pull
-from manyarms.lab import arena_page, arena_scores
-from manyarms.lab.arena import OWN, Arena, arena, chosen_contests, enter, new_arena
-from manyarms.lab.arena_scores import Scores, geometric_mean, worst
-from manyarms.lab.arena_tables import (
+from manyarms.lab.arena import page as arena_page
+from manyarms.lab.arena import scores as arena_scores
+from manyarms.lab.arena.arena import OWN, Arena, arena, chosen_contests, enter, new_arena
+from manyarms.lab.arena.scores import Scores, geometric_mean, worst
+from manyarms.lab.arena.tables import (
     CHANGES,
     CONTESTS,
     ENTRANTS,
@@ -32,7 +33,7 @@ from manyarms.lab.arena_tables import (
     Entrant,
     quick_contests,
 )
-from manyarms.lab.figures import save
+from manyarms.lab.figures.figures import save
 from manyarms.streams import replication_key
 from tests.browser import chromium, opened
 from tests.reference import arena as slow
@@ -577,7 +578,7 @@ def test_a_part_of_the_quick_arena_is_run_and_kept_and_shown(tmp_path, capsys, m
     [grid] = [entrant for entrant in QUICK_ENTRANTS if entrant.name.startswith("Elimination, warm")]
     few = [*(entrant for entrant in QUICK_ENTRANTS if entrant.name in (STAR, "UniformPlay", "Elimination")), grid]
     # lab.arena is the function.
-    monkeypatch.setattr(sys.modules["manyarms.lab.arena"], "QUICK_ENTRANTS", few)
+    monkeypatch.setattr(sys.modules["manyarms.lab.arena.arena"], "QUICK_ENTRANTS", few)
     folder = tmp_path / "results"
     command = ["arena", "--quick", "--only", "still, beta 0.4", "--replications", "3", "--folder", str(folder)]
     assert main([*command, "--figures", str(tmp_path / "figures")]) == 0

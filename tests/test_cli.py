@@ -204,7 +204,7 @@ def test_studies_use_modules_of_ones_own_here_and_on_a_cluster(modules, capsys):
         ("import manyarms\nclass Greedy(manyarms.Policy): pass", ["'Greedy'", "manyarms.bases.greedy", "another name"]),
         (
             "import manyarms\nclass Capped(manyarms.Policy): pass",
-            ["'Capped'", "manyarms.lab.published", "another name"],
+            ["'Capped'", "manyarms.lab.questions.published", "another name"],
         ),
         ("from manyarms.lab import MADE\nMADE['small-beta'] = None", ["bad_module", "'small-beta'", "another name"]),
         ("from manyarms.lab import MADE\nMADE['figure-1-described'] = None", ["'figure-1-described'", "another name"]),
@@ -313,7 +313,7 @@ def test_ctrl_c_is_one_line_wherever_it_runs(tmp_path, where):
     (tmp_path / "under_way.py").write_text(
         textwrap.dedent(
             """
-            from manyarms.lab import runner
+            from manyarms.lab.running import runner
             play_on = runner.play_on
 
             def and_say_so(*args):

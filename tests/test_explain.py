@@ -15,12 +15,13 @@ import manyarms as ma
 from manyarms import engine, lab
 from manyarms.checks import examples
 from manyarms.cli import main
-from manyarms.lab import explain_drawing
-from manyarms.lab.explain import chosen_cell, printed
-from manyarms.lab.explain_drawing import drawing, grid, height, outline, pieces, thinned
-from manyarms.lab.explain_page import MOST_ROWS, page_data
-from manyarms.lab.figures import save
-from manyarms.lab.statistics import number
+from manyarms.lab.explain import drawing as explain_drawing
+from manyarms.lab.explain.drawing import drawing, grid, height, outline, pieces, thinned
+from manyarms.lab.explain.explain import chosen_cell, printed
+from manyarms.lab.explain.page import MOST_ROWS, page_data
+from manyarms.lab.figures.figures import save
+from manyarms.lab.figures.statistics import number
+from manyarms.lab.running.files import write_result
 from manyarms.measures import (
     decomposed_regret,
     detections,
@@ -33,7 +34,7 @@ from manyarms.trace import COLUMNS
 
 from . import browser as browsers
 
-explain_module = importlib.import_module("manyarms.lab.explain")  # lab.explain is the function
+explain_module = importlib.import_module("manyarms.lab.explain.explain")  # lab.explain is the function
 
 HORIZON = 1_500
 WORLDS = {
@@ -667,7 +668,7 @@ def cell_file(tmp_path_factory, study):
     cell = study.cells[index]
     values = engine.play_range(cell.policy, cell.world, cell.horizon, study.seed, study.rounds_kept(cell), 0, 3)
     path = tmp_path_factory.mktemp("small") / "cells" / f"{index:04d}-Elimination-crashes-T300.parquet"
-    lab.files.write_result(path, lab.CellResult(study, index, 0, values))
+    write_result(path, lab.CellResult(study, index, 0, values))
     return path
 
 
@@ -687,7 +688,7 @@ def test_another_run_in_the_file_is_noticed(cell_file, tmp_path):
     values = result.values.copy()
     values[1, 3, COLUMNS.index("V_R")] += 1e-12
     path = tmp_path / "other.parquet"
-    lab.files.write_result(path, dataclasses.replace(result, values=values))
+    write_result(path, dataclasses.replace(result, values=values))
     lab.explain_result(path, replication=0)
     wanted = r"other.parquet: replayed, replication 1 is another run: after round 240 its V_R is .* run its study again"
     with pytest.raises(lab.BadFile, match=wanted):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import manyarms as ma
-from manyarms.lab.figures import (
+from manyarms.lab.figures.figures import (
     MARKERS,
     WIDTHS,
     apart,
@@ -19,9 +19,9 @@ from manyarms.lab.figures import (
     save,
     save_all,
 )
-from manyarms.lab.files import CellResult
-from manyarms.lab.statistics import Grid, difference, means_and_half_widths, slope_over_horizons
-from manyarms.lab.study import Study
+from manyarms.lab.figures.statistics import Grid, difference, means_and_half_widths, slope_over_horizons
+from manyarms.lab.running.files import CellResult
+from manyarms.lab.studies.study import Study
 from manyarms.results import COLOURS
 from manyarms.trace import COLUMNS
 

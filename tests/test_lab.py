@@ -26,7 +26,6 @@ from manyarms.engine import play_range
 from manyarms.lab import (
     BadFile,
     Study,
-    bar,
     cluster_executor,
     find_study,
     named_study,
@@ -36,12 +35,12 @@ from manyarms.lab import (
     read_result,
     run,
     run_with_bar,
-    runner,
     study_names,
     summary,
 )
-from manyarms.lab.files import at_once, sources_of
-from manyarms.lab.modules import import_same
+from manyarms.lab.running import bar, runner
+from manyarms.lab.running.files import at_once, sources_of
+from manyarms.lab.studies.modules import import_same
 from manyarms.specs import SPEC_TYPES
 
 TEXT = """
@@ -548,7 +547,8 @@ SCRIPT = textwrap.dedent(
     """
     import sys
     from tests.test_lab import small_study
-    from manyarms.lab import run, runner
+    from manyarms.lab import run
+    from manyarms.lab.running import runner
     runner.CHUNK_ROUNDS["cpu"] = 800  # one or two replications
     print("ready", flush=True)
     run(small_study(replications=60), sys.argv[1], jobs=2)

@@ -6,8 +6,8 @@ import pytest
 import manyarms as ma
 from manyarms.checks import policy_checks, world_checks
 from manyarms.lab import figure_1, named_study
-from manyarms.lab.figure_1 import DIFFERENCES, PUBLISHED, end_points, published_cell, published_policies
-from manyarms.lab.published import Capped, RottingByBlocks, RottingByPlays, SameArms
+from manyarms.lab.questions.figure_1 import DIFFERENCES, PUBLISHED, end_points, published_cell, published_policies
+from manyarms.lab.questions.published import Capped, RottingByBlocks, RottingByPlays, SameArms
 
 CAPPED = [
     Capped(ma.Elimination(beta=1.0, preset="published"), blocks=3),

@@ -9,9 +9,9 @@ import pytest
 
 import manyarms as ma
 from manyarms import lab
-from manyarms.lab import lower_bound, rates
-from manyarms.lab.arena_tables import CONTESTS, ENTRANTS, TUNING
-from manyarms.lab.statistics import with_half_width
+from manyarms.lab.arena.tables import CONTESTS, ENTRANTS, TUNING
+from manyarms.lab.figures.statistics import with_half_width
+from manyarms.lab.questions import lower_bound, rates
 from manyarms.trace import COLUMNS
 from verification import forager, unseen
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import manyarms as ma
-from manyarms.lab.files import CellResult
-from manyarms.lab.statistics import (
+from manyarms.lab.figures.statistics import (
     Grid,
     difference,
     final_regrets,
@@ -22,7 +21,8 @@ from manyarms.lab.statistics import (
     slope_within,
     with_half_width,
 )
-from manyarms.lab.study import Study
+from manyarms.lab.running.files import CellResult
+from manyarms.lab.studies.study import Study
 from manyarms.trace import COLUMNS
 
 STUDY = Study.of(

@@ -24,11 +24,11 @@ import numba
 import numpy as np
 
 import manyarms as ma
-from manyarms.lab.arena_scores import Scores, geometric_mean, worst
-from manyarms.lab.arena_tables import CONTESTS, NOTHING, TUNING, Contest, Entrant
-from manyarms.lab.lower_bound import still_bound
-from manyarms.lab.rates import Series, fit_row
-from manyarms.lab.statistics import with_half_width
+from manyarms.lab.arena.scores import Scores, geometric_mean, worst
+from manyarms.lab.arena.tables import CONTESTS, NOTHING, TUNING, Contest, Entrant
+from manyarms.lab.figures.statistics import with_half_width
+from manyarms.lab.questions.lower_bound import still_bound
+from manyarms.lab.questions.rates import Series, fit_row
 from manyarms.results import Table, mean_and_half_width
 
 HEADING = "## Tables"

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import manyarms as ma
-from manyarms.lab.arena_scores import Scores, contest_rows, star_rows
-from manyarms.lab.arena_tables import ENTRANTS, STAR, Contest
+from manyarms.lab.arena.scores import Scores, contest_rows, star_rows
+from manyarms.lab.arena.tables import ENTRANTS, STAR, Contest
 from manyarms.results import Table
 
 HEADING = "## Worlds that nobody chose"

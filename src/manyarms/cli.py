@@ -159,8 +159,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from .lab import reproduce
-    from .lab.figure_1 import MODES
+    from .lab.questions import reproduce
+    from .lab.questions.figure_1 import MODES
 
     given = {name: getattr(options, name) for name in ("betas", "horizons", "replications", "seed")}
     modes = MODES if options.mode == "both" else (options.mode,)
@@ -322,10 +322,10 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _arena(options: argparse.Namespace) -> int:
-    from .lab.arena import default_folder, new_arena
-    from .lab.arena_page import write_figures, write_page
-    from .lab.arena_scores import findings, rows
-    from .lab.arena_tables import STAR
+    from .lab.arena.arena import default_folder, new_arena
+    from .lab.arena.page import write_figures, write_page
+    from .lab.arena.scores import findings, rows
+    from .lab.arena.tables import STAR
 
     if options.json and (options.out is not None or options.figures is not None):
         option = "--figures" if options.out is None else "--out"
@@ -404,8 +404,8 @@ SHIFT_OPTIONS = ("preset", "beta", "kappa", "threshold_scale", "budget_scale", "
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from .lab.explain import is_result_file, printed
-    from .lab.figures import save
+    from .lab.explain.explain import is_result_file, printed
+    from .lab.figures.figures import save
 
     page, picture = checked_outputs(options.of, options.out, options.figure)
     lab = lab_with(options.imports)
@@ -435,7 +435,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 def checked_outputs(of: str, out: str | None, figure: str | None) -> tuple[Path | None, Path | None]:
     """Where the page and the picture of a run go; an error if one cannot be written, or would overwrite something."""
-    from .lab.explain_figure import checked_format
+    from .lab.explain.figure import checked_format
 
     given = {"--out": out, "--figure": figure}
     paths = {option: Path(name) for option, name in given.items() if name is not None}

@@ -419,3 +419,24 @@ def _is_ours(value: Any) -> bool:
     if module != "builtins" and module.partition(".")[0] != __package__:
         return False
     return all(_is_ours(part) for part in value)
+
+
+State = TypeVar("State", bound=tuple[Any, ...])
+
+
+def replaced(state: State, **changes: Any) -> State:
+    """A state with some fields changed: ``_replace``, for compiled code too."""
+    return cast(State, cast(Any, state)._replace(**changes))
+
+
+@overload(replaced, **_INLINED)
+def _compiled_replaced(state: Any, **changes: Any) -> Callable[..., Any] | None:
+    if not isinstance(state, types.BaseNamedTuple):
+        return None
+    unknown = sorted(set(changes) - set(state.fields))
+    if unknown:
+        raise TypeError(f"{state.instance_class.__name__} has no field {unknown[0]!r}")
+    parts = (f"{name}={name if name in changes else f'state.{name}'}" for name in state.fields)
+    names = {"State": state.instance_class}
+    exec(f"def body(state, {', '.join(changes)}): return State({', '.join(parts)})", names)
+    return cast(Callable[..., Any], names["body"])

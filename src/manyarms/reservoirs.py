@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .arithmetic import power
 from .contract import fresh_mean, register
-from .specs import Spec, fraction, positive, several
+from .specs import Fraction, Positive, Spec, fraction, positive, several
 from .streams import beta_draw, follow, index_below, uniform
 
 
@@ -73,12 +73,8 @@ class PowerLaw(Reservoir):
     2.0
     """
 
-    beta: float
-    top: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", positive("PowerLaw", "beta", self.beta))
-        object.__setattr__(self, "top", fraction("PowerLaw", "top", self.top))
+    beta: Positive
+    top: Fraction = 1.0
 
     def start(self) -> PowerLawState:
         """The state that the compiled loop carries."""
@@ -129,12 +125,11 @@ class Uniform(Reservoir):
     0.7
     """
 
-    low: float = 0.0
-    high: float = 1.0
+    low: Fraction = 0.0
+    high: Fraction = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", fraction("Uniform", "low", self.low))
-        object.__setattr__(self, "high", fraction("Uniform", "high", self.high))
+        super().__post_init__()
         if self.low >= self.high:
             raise ValueError(f"Uniform: low must be below high, not {self.low!r} and {self.high!r}")
 

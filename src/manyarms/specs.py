@@ -1,15 +1,18 @@
-"""What all specs share: a frozen description that survives JSON and names itself.
+"""What all specs share: a frozen description that survives JSON, checks its fields and names itself.
 
 A spec is a frozen dataclass that says what to build and nothing about how far it has got.
-``start`` turns it into a state.
+``start`` turns it into a state. A field checks itself if its type says how: ``beta: Positive``, ``keep: Count | None``,
+or ``Annotated[T, check]`` with any function ``check(owner, name, value)`` that returns the value to keep.
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+import typing
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
@@ -32,6 +35,11 @@ class Spec:
                 f"a spec named {cls.__name__!r} is already defined in {known.__module__}; choose another name"
             )
         SPEC_TYPES[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        spec_type: Any = type(self)
+        for name, check in checks_of(spec_type).items():
+            object.__setattr__(self, name, check(spec_type.__name__, name, getattr(self, name)))
 
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values."""
@@ -56,6 +64,41 @@ class Spec:
                 text = value.label() if isinstance(value, Spec) else repr(value)
                 shown.append(f"{field.name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+Check = Callable[[str, str, Any], Any]
+"""(owner, name, value) -> the value to keep, or an error that names the field, the value and the remedy."""
+
+
+@functools.cache
+def checks_of(spec_type: type) -> dict[str, Check]:
+    """The checks of those fields whose types have one.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> list(checks_of(ma.PowerLaw))
+    ['beta', 'top']
+    """
+    hints = typing.get_type_hints(spec_type, include_extras=True)
+    checks = ((name, _check_in(hint)) for name, hint in hints.items())
+    return {name: check for name, check in checks if check is not None}
+
+
+def _check_in(hint: Any) -> Check | None:
+    """The check that a type is annotated with; a type that allows None is checked for the rest only."""
+    for part in getattr(hint, "__metadata__", ()):
+        if callable(part):
+            return part  # type: ignore[no-any-return]
+    parts = typing.get_args(hint)
+    if type(None) not in parts:
+        return None
+    check = next(filter(None, map(_check_in, parts)), None)
+    return None if check is None else functools.partial(_unless_none, check)
+
+
+def _unless_none(check: Check, owner: str, name: str, value: Any) -> Any:
+    return None if value is None else check(owner, name, value)
 
 
 def spec_from_json(values: Mapping[str, Any]) -> Any:
@@ -151,6 +194,14 @@ def flag(owner: str, name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{owner}: {name} must be True or False, not {value!r}")
     return value
+
+
+Number = Annotated[float, number]
+Positive = Annotated[float, positive]
+Fraction = Annotated[float, fraction]
+Count = Annotated[int, count]
+Flag = Annotated[bool, flag]
+"""Types of fields that check themselves."""
 
 
 def checked_seed(seed: Any) -> int:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import kernel, load_both, rarely, store_both
+from .compiled import kernel, load_both, rarely, replaced, store_both
 from .contract import Play, begin, fresh_mean, moved, register, reward_of
 from .drifts.base import Drift
 from .drifts.still import Still
@@ -117,12 +117,9 @@ def begin_world(world: WorldState, key: int) -> WorldState:
     for slot in range(world.visits.size):
         world.visits[slot] = -1  # it holds no arm
     drift_key = stream_key(key, DRIFT_STREAM, 0)
-    return WorldState(
-        reservoir=world.reservoir,
+    return replaced(
+        world,
         drift=begin(world.drift, drift_key),
-        noise=world.noise,
-        visits=world.visits,
-        means=world.means,
         arm_key=stream_key(key, ARM_STREAM, 0),
         noise_key=stream_key(key, NOISE_STREAM, 0),
         drift_key=drift_key,
@@ -156,15 +153,9 @@ def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[Worl
     store_both(world.visits, world.means, slot, visit + 1, next_mean)
     fall = world.last_fall
     return (
-        WorldState(
-            reservoir=world.reservoir,
+        replaced(
+            world,
             drift=drift,
-            noise=world.noise,
-            visits=world.visits,
-            means=world.means,
-            arm_key=world.arm_key,
-            noise_key=world.noise_key,
-            drift_key=world.drift_key,
             last_fall=mean - next_mean,
             variation=world.variation + abs(fall),
             rotting_variation=world.rotting_variation + max(fall, 0.0),

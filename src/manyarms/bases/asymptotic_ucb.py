@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import natural_log
-from ..compiled import kernel, load_both, load_two, rarely, store_both
+from ..compiled import kernel, load_both, load_two, rarely, replaced, store_both
 from ..contract import Choice, register
 from ..specs import positive
 from ..streams import i64, u64
@@ -341,19 +341,14 @@ def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: floa
             base.expiries[first + node] = math.inf
         first = first // 4
         width *= 4
-    return AsymptoticUCBState(
-        sigma=base.sigma,
+    return replaced(
+        base,
         arms=arms,
         tried=0,
         told=0,
         clock=Clock(log_round=0.0, growth=1.0, confidence=0.0),
         leaves=leaves,
-        plays=base.plays,
-        sums=base.sums,
-        lines=base.lines,
-        winners=base.winners,
-        expiries=base.expiries,
-        lease=Lease(slot=0, until=0.0, bound=math.inf),
+        lease=NO_LEASE,
     )
 
 
@@ -387,20 +382,7 @@ def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> Asymptotic
         if rarely(slot != lease.slot):
             settle(base, base.leaves + lease.slot, level, told + 1)
         lease = new_lease(base, slot, level, told + 1)
-    return AsymptoticUCBState(
-        sigma=base.sigma,
-        arms=base.arms,
-        tried=base.tried + (1 if plays == 1 else 0),
-        told=told,
-        clock=clock,
-        leaves=base.leaves,
-        plays=base.plays,
-        sums=base.sums,
-        lines=base.lines,
-        winners=base.winners,
-        expiries=base.expiries,
-        lease=lease,
-    )
+    return replaced(base, tried=base.tried + (1 if plays == 1 else 0), told=told, clock=clock, lease=lease)
 
 
 register(AsymptoticUCBState, renew=renew, pick=pick, learn=learn)

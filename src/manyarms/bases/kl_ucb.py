@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import exponential, natural_log
-from ..compiled import kernel, load_both, store_both
+from ..compiled import kernel, load_both, replaced, store_both
 from ..contract import Choice, register
 from ..specs import positive
 from .base import Base, next_untried
@@ -135,16 +135,13 @@ def renew(base: KLUCBState, arms: int, horizon: float, log_horizon: float) -> KL
     """No arm has been played: every index is infinite."""
     for slot in range(arms):
         store_both(base.plays, base.sums, slot, 0, 0.0)
-    return KLUCBState(
-        width=base.width,
+    return replaced(
+        base,
         level=base.width * natural_log(max(horizon, 2.0)),
         arms=arms,
         tried=0,
         leaves=open_tournament(base.keys, arms, math.inf),
         leader=0,
-        plays=base.plays,
-        sums=base.sums,
-        keys=base.keys,
     )
 
 
@@ -165,17 +162,7 @@ def learn(base: KLUCBState, choice: Choice, reward: float) -> KLUCBState:
     store_both(base.plays, base.sums, slot, plays, total)
     # By their gaps, because indices crowd at 1, where floats are too coarse to tell them apart.
     leader = rank(base.keys, base.leaves, slot, -kl_gap(total / plays, base.level / plays))
-    return KLUCBState(
-        width=base.width,
-        level=base.level,
-        arms=base.arms,
-        tried=base.tried + (1 if plays == 1 else 0),
-        leaves=base.leaves,
-        leader=slot_of(leader, base.leaves),
-        plays=base.plays,
-        sums=base.sums,
-        keys=base.keys,
-    )
+    return replaced(base, tried=base.tried + (1 if plays == 1 else 0), leader=slot_of(leader, base.leaves))
 
 
 register(KLUCBState, renew=renew, pick=pick, learn=learn)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import natural_log
-from ..compiled import kernel
+from ..compiled import kernel, replaced
 from ..contract import Choice, register
 from .base import Base
 
@@ -72,14 +72,7 @@ def renew(
         base.order[slot] = slot
         base.sums[slot] = 0.0
         base.plays[slot] = 0
-    return SuccessiveEliminationState(
-        log_term=natural_log(2.0 * arms * horizon * horizon),
-        active=arms,
-        told=0,
-        order=base.order,
-        sums=base.sums,
-        plays=base.plays,
-    )
+    return replaced(base, log_term=natural_log(2.0 * arms * horizon * horizon), active=arms, told=0)
 
 
 def pick(base: SuccessiveEliminationState, key: int, round: int, waiting: int) -> tuple[int, float]:
@@ -96,14 +89,7 @@ def learn(base: SuccessiveEliminationState, choice: Choice, reward: float) -> Su
     if told >= active:
         told = 0
         active = drop_the_worse(base)
-    return SuccessiveEliminationState(
-        log_term=base.log_term,
-        active=active,
-        told=told,
-        order=base.order,
-        sums=base.sums,
-        plays=base.plays,
-    )
+    return replaced(base, active=active, told=told)
 
 
 @kernel

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import power
-from ..compiled import kernel, load_both, store_both
+from ..compiled import kernel, load_both, replaced, store_both
 from ..contract import Choice, register
 from ..streams import beta_draw, bits_at, uniform
 from .base import Base
@@ -80,7 +80,7 @@ def renew(base: ThompsonState, arms: int, horizon: float, log_horizon: float) ->
     """Nothing is known of any arm."""
     for slot in range(arms):
         store_both(base.plays, base.sums, slot, 0, 0.0)
-    return ThompsonState(arms=arms, plays=base.plays, sums=base.sums)
+    return replaced(base, arms=arms)
 
 
 def pick(base: ThompsonState, key: int, round: int, waiting: int) -> tuple[int, float]:

@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import kernel, load_both, store_both
+from ..compiled import kernel, load_both, replaced, store_both
 from ..contract import Choice, register
 from ..specs import positive
 from .base import Base, next_untried
@@ -90,16 +90,8 @@ def renew(base: UCBState, arms: int, horizon: float, log_horizon: float) -> UCBS
     """No arm has been played: every index is infinite."""
     for slot in range(arms):
         store_both(base.plays, base.sums, slot, 0, 0.0)
-    return UCBState(
-        width=base.width,
-        log_horizon=log_horizon,
-        arms=arms,
-        tried=0,
-        leaves=open_tournament(base.keys, arms, math.inf),
-        leader=0,
-        plays=base.plays,
-        sums=base.sums,
-        keys=base.keys,
+    return replaced(
+        base, log_horizon=log_horizon, arms=arms, tried=0, leaves=open_tournament(base.keys, arms, math.inf), leader=0
     )
 
 
@@ -119,17 +111,7 @@ def learn(base: UCBState, choice: Choice, reward: float) -> UCBState:
     total += reward
     store_both(base.plays, base.sums, slot, plays, total)
     leader = rank(base.keys, base.leaves, slot, ucb_index(total, plays, base.width, base.log_horizon))
-    return UCBState(
-        width=base.width,
-        log_horizon=base.log_horizon,
-        arms=base.arms,
-        tried=base.tried + (1 if plays == 1 else 0),
-        leaves=base.leaves,
-        leader=slot_of(leader, base.leaves),
-        plays=base.plays,
-        sums=base.sums,
-        keys=base.keys,
-    )
+    return replaced(base, tried=base.tried + (1 if plays == 1 else 0), leader=slot_of(leader, base.leaves))
 
 
 register(UCBState, renew=renew, pick=pick, learn=learn)

@@ -9,6 +9,7 @@ the candidate, just played, loses ``size``, and the vote begins anew.
 import dataclasses
 from typing import Any, NamedTuple
 
+from ..compiled import replaced
 from ..contract import Play
 from ..specs import count, fraction
 from .base import Drift, register_drift
@@ -55,7 +56,7 @@ class Adversary(Drift):
 
 def begin(drift: AdversaryState, key: int) -> AdversaryState:
     """A new vote."""
-    return AdversaryState(patience=drift.patience, size=drift.size, candidate=-1, lead=0)
+    return replaced(drift, candidate=-1, lead=0)
 
 
 def moved(drift: AdversaryState, play: Play, reservoir: Any) -> tuple[AdversaryState, float]:
@@ -74,7 +75,7 @@ def moved(drift: AdversaryState, play: Play, reservoir: Any) -> tuple[AdversaryS
         mean -= drift.size
         candidate = -1
         lead = 0
-    return AdversaryState(patience=drift.patience, size=drift.size, candidate=candidate, lead=lead), mean
+    return replaced(drift, candidate=candidate, lead=lead), mean
 
 
 register_drift(AdversaryState, moved, begin)

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 from typing import Any, NamedTuple
 
+from ..compiled import replaced
 from ..contract import Play, begin, moved
 from ..specs import count, several
 from .base import Drift, register_drift
@@ -64,16 +65,16 @@ class Phases(Drift):
 
 def begin_phases(drift: PhasesState, key: int) -> PhasesState:
     """Begin every phase's drift."""
-    return PhasesState(until=drift.until, now=begin(drift.now, key), later=begin(drift.later, key))
+    return replaced(drift, now=begin(drift.now, key), later=begin(drift.later, key))
 
 
 def moved_in_phase(drift: PhasesState, play: Play, reservoir: Any) -> tuple[PhasesState, float]:
     """Ask the drift whose span this round belongs to."""
     if play.round <= drift.until:
         now, mean = moved(drift.now, play, reservoir)
-        return PhasesState(until=drift.until, now=now, later=drift.later), mean
+        return replaced(drift, now=now), mean
     later, mean = moved(drift.later, play, reservoir)
-    return PhasesState(until=drift.until, now=drift.now, later=later), mean
+    return replaced(drift, later=later), mean
 
 
 register_drift(PhasesState, moved_in_phase, begin_phases)

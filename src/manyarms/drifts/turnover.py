@@ -7,6 +7,7 @@ each new one a policy has to search again from nothing.
 import dataclasses
 from typing import Any, NamedTuple
 
+from ..compiled import replaced
 from ..contract import Play
 from ..specs import count, fraction
 from .base import Drift, register_drift
@@ -58,7 +59,7 @@ class Turnover(Drift):
 
 def begin(drift: TurnoverState, key: int) -> TurnoverState:
     """No arm has been seen."""
-    return TurnoverState(length=drift.length, to=drift.to, season=0, old=0, seen=0)
+    return replaced(drift, season=0, old=0, seen=0)
 
 
 def moved(drift: TurnoverState, play: Play, reservoir: Any) -> tuple[TurnoverState, float]:
@@ -67,7 +68,7 @@ def moved(drift: TurnoverState, play: Play, reservoir: Any) -> tuple[TurnoverSta
     old = drift.old if season == drift.season else drift.seen
     mean = min(play.mean, drift.to) if play.arm < old else play.mean
     seen = max(drift.seen, play.arm + 1)
-    return TurnoverState(length=drift.length, to=drift.to, season=season, old=old, seen=seen), mean
+    return replaced(drift, season=season, old=old, seen=seen), mean
 
 
 register_drift(TurnoverState, moved, begin)

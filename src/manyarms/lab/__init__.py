@@ -1,20 +1,20 @@
 """The lab: studies, their runner, result files, figures, reports, and single runs explained."""
 
-from . import lower_bound as _lower_bound  # noqa: F401, it adds a study
-from .arena import Arena, arena, enter
-from .arena_page import heat_figure
-from .arena_tables import Contest
-from .bar import run_with_bar
-from .cluster import cluster_executor
-from .explain import Explanation, explain, explain_result, explain_study
-from .figure_1 import figure_1
-from .figures import difference_figure, growth_figure, regret_figure, save_all
-from .files import BadFile, CellResult, read_result, summary
-from .modules import needed_modules
-from .rates import rates_figure
-from .report import FINDINGS, Section, file_of, findings, read_results, write_report
-from .runner import Progress, plan, run
-from .study import MADE, Cell, Study, find_study, named_study, parse_study, read_study, study_names
+from .arena.arena import Arena, arena, enter
+from .arena.page import heat_figure
+from .arena.tables import Contest
+from .explain.explain import Explanation, explain, explain_result, explain_study
+from .figures.figures import difference_figure, growth_figure, regret_figure, save_all
+from .pages.report import FINDINGS, Section, file_of, findings, read_results, write_report
+from .questions import lower_bound as _lower_bound  # noqa: F401, it adds a study
+from .questions.figure_1 import figure_1
+from .questions.rates import rates_figure
+from .running.bar import run_with_bar
+from .running.cluster import cluster_executor
+from .running.files import BadFile, CellResult, read_result, summary
+from .running.runner import Progress, plan, run
+from .studies.modules import needed_modules
+from .studies.study import MADE, Cell, Study, find_study, named_study, parse_study, read_study, study_names
 
 __all__ = [
     "FINDINGS",

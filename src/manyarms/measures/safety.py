@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import power
-from ..compiled import kernel, rarely
+from ..compiled import kernel, rarely, replaced
 
 TOLERANCE = 1e-9
 """An excess of less than this, either way, counts as 0. Sums are compensated, so rounding stays far below it."""
@@ -122,7 +122,7 @@ def checked(starts: Starts, allowance: Allowance, path: Path, round: int) -> tup
     best = best_start(starts, path.depth, round)
     if rarely(is_unsafe(starts, allowance, path, best, round)):
         return path, True
-    return Path(depth=best + 1, level=path.level, since=path.since, total=path.total, carry=path.carry), False
+    return replaced(path, depth=best + 1), False
 
 
 @kernel

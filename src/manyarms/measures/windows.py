@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import ceiling, floor, power
-from ..compiled import kernel, loop, rarely
+from ..compiled import kernel, loop, rarely, replaced
 from .safety import (
     Allowance,
     Path,
@@ -192,20 +192,7 @@ def noted(terms: Terms, room: Room, window: Window, round: int, slot: int, gap: 
     if is_candidate:
         plays.candidates[candidates] = slot
         candidates += 1
-    return Window(
-        opened=window.opened,
-        block=window.block,
-        block_opened=window.block_opened,
-        slots=max(window.slots, slot + 1),
-        slots_before=window.slots_before,
-        candidates=candidates,
-        examined=window.examined,
-        guard=window.guard,
-        path=window.path,
-        rows=window.rows,
-        rows_before=window.rows_before,
-        shifts=window.shifts,
-    )
+    return replaced(window, slots=max(window.slots, slot + 1), candidates=candidates)
 
 
 @kernel
@@ -274,36 +261,21 @@ def judged(terms: Terms, room: Room, window: Window, round: int, slot: int, gap:
             else:
                 written(room, path, slot_examined, rows, unsafe_round)
                 rows += 1
-    return Window(
-        opened=window.opened,
-        block=window.block,
-        block_opened=window.block_opened,
-        slots=window.slots,
-        slots_before=window.slots_before,
-        candidates=window.candidates,
-        examined=examined,
-        guard=guard,
-        path=path,
-        rows=rows,
-        rows_before=window.rows_before,
-        shifts=window.shifts,
-    )
+    return replaced(window, examined=examined, guard=guard, path=path, rows=rows)
 
 
 @kernel
 def reopened(window: Window, round: int, block: int, slots_before: int) -> Window:
     """A new window that opens with the round of a shift."""
-    return Window(
+    return replaced(
+        window,
         opened=round,
         block=block,
         block_opened=round,
-        slots=window.slots,
         slots_before=slots_before,
         candidates=0,
         examined=0,
         guard=NO_SLOT,
-        path=window.path,
-        rows=window.rows,
         rows_before=window.rows,
         shifts=window.shifts + 1,
     )
@@ -312,19 +284,8 @@ def reopened(window: Window, round: int, block: int, slots_before: int) -> Windo
 @kernel
 def next_block(window: Window, round: int, block: int) -> Window:
     """The same window with none but the next block's candidates; what was found of others is dropped."""
-    return Window(
-        opened=window.opened,
-        block=block,
-        block_opened=round,
-        slots=window.slots,
-        slots_before=window.slots_before,
-        candidates=0,
-        examined=0,
-        guard=NO_SLOT,
-        path=window.path,
-        rows=window.rows_before,
-        rows_before=window.rows_before,
-        shifts=window.shifts,
+    return replaced(
+        window, block=block, block_opened=round, candidates=0, examined=0, guard=NO_SLOT, rows=window.rows_before
     )
 
 

@@ -29,11 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import binary_log, ceiling, exponential, natural_log
-from ..compiled import kernel, rarely
+from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, register
 from ..specs import fraction, positive
 from ..streams import UNSET_KEY, bits_at, uniform
 from .base import (
+    NO_BLOCK,
+    NOTHING,
     Block,
     Policy,
     Tally,
@@ -188,7 +190,7 @@ class AUCBTASW(Policy):
             bonuses=np.zeros(period.block_length.bit_length()),
             log_weights=np.zeros(period.thresholds),
             period=Period(rank=0, end=0, block_length=0, thresholds=0, mixing=0.0, reward_scale=0.0),
-            block=Block(number=0, rank=0, length=0, size=0, opened=0),
+            block=NO_BLOCK,
             place=0,
             probability=0.0,
             level=0.0,
@@ -196,7 +198,7 @@ class AUCBTASW(Policy):
             rounds_left=0,
             arm=0,
             plays=0,
-            tally=Tally(restarts=0, arms=0, ignored=0),
+            tally=NOTHING,
         )
 
     def kept_arms(self, state: AUCBTASWState) -> NDArray[np.int64]:
@@ -291,12 +293,8 @@ def open_block(state: AUCBTASWState, period: Period, opened: int) -> AUCBTASWSta
         length = min(length, period.end - opened)
     place, probability = drawn_threshold(state.log_weights, period, bits_at(state.key, number, 0))
     state.sums[0] = 0.0
-    return AUCBTASWState(
-        settings=state.settings,
-        key=state.key,
-        sums=state.sums,
-        bonuses=state.bonuses,
-        log_weights=state.log_weights,
+    return replaced(
+        state,
         period=period,
         block=Block(number=number, rank=period.rank, length=length, size=1, opened=opened),
         place=place,
@@ -306,7 +304,7 @@ def open_block(state: AUCBTASWState, period: Period, opened: int) -> AUCBTASWSta
         rounds_left=length,
         arm=state.tally.arms,
         plays=0,
-        tally=Tally(restarts=0, arms=state.tally.arms + 1, ignored=state.tally.ignored),
+        tally=replaced(state.tally, restarts=0, arms=state.tally.arms + 1),
     )
 
 
@@ -324,14 +322,11 @@ def close_block(state: AUCBTASWState, earned: float) -> AUCBTASWState:
 
 def begin(state: AUCBTASWState, key: int) -> AUCBTASWState:
     """The first block of the first period."""
-    clean = AUCBTASWState(
-        settings=state.settings,
+    clean = replaced(
+        state,
         key=key,
-        sums=state.sums,
-        bonuses=state.bonuses,
-        log_weights=state.log_weights,
         period=open_period(state, 1),
-        block=Block(number=0, rank=0, length=0, size=0, opened=0),
+        block=NO_BLOCK,
         place=0,
         probability=0.0,
         level=0.0,
@@ -339,7 +334,7 @@ def begin(state: AUCBTASWState, key: int) -> AUCBTASWState:
         rounds_left=0,
         arm=0,
         plays=0,
-        tally=Tally(restarts=0, arms=0, ignored=0),
+        tally=NOTHING,
     )
     return open_block(clean, clean.period, 0)
 
@@ -357,7 +352,7 @@ def tell(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
     arm = state.arm
     plays = state.plays
     if rarely(choice.block != state.block.number):
-        tally = Tally(restarts=0, arms=tally.arms, ignored=tally.ignored + 1)
+        tally = replaced(tally, restarts=0, ignored=tally.ignored + 1)
     else:
         earned += reward
         rounds_left -= 1
@@ -369,24 +364,8 @@ def tell(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
             if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
                 arm = tally.arms
                 plays = 0
-                tally = Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored)
-    return AUCBTASWState(
-        settings=state.settings,
-        key=state.key,
-        sums=state.sums,
-        bonuses=state.bonuses,
-        log_weights=state.log_weights,
-        period=state.period,
-        block=state.block,
-        place=state.place,
-        probability=state.probability,
-        level=state.level,
-        earned=earned,
-        rounds_left=rounds_left,
-        arm=arm,
-        plays=plays,
-        tally=tally,
-    )
+                tally = replaced(tally, restarts=0, arms=tally.arms + 1)
+    return replaced(state, earned=earned, rounds_left=rounds_left, arm=arm, plays=plays, tally=tally)
 
 
 def counts(state: AUCBTASWState) -> Counts:

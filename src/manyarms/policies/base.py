@@ -82,6 +82,10 @@ class Tally(NamedTuple):
     ignored: int
 
 
+NO_BLOCK = Block(number=0, rank=0, length=0, size=0, opened=0)
+NOTHING = Tally(restarts=0, arms=0, ignored=0)
+
+
 # The fields of a restart note: why the last restart happened.
 NOTE_FIELDS = ("round", "block_rank", "rounds_in_block", "arms", "statistic", "threshold")
 

@@ -30,11 +30,13 @@ from numpy.typing import NDArray
 
 from ..arithmetic import power
 from ..bases.base import Base
-from ..compiled import kernel, rarely
+from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, learn, pick, register, relocate, renew
 from ..specs import flag, fraction, number, positive
 from ..streams import UNSET_KEY
 from .base import (
+    NO_BLOCK,
+    NOTHING,
     Block,
     Policy,
     Tally,
@@ -253,11 +255,11 @@ class Blackbox(Policy):
             moving=0,
             first_arm=0,
             note=empty_note(),
-            block=Block(number=0, rank=0, length=0, size=0, opened=0),
+            block=NO_BLOCK,
             threshold=0.0,
             loss=0.0,
             rounds_left=0,
-            tally=Tally(restarts=0, arms=0, ignored=0),
+            tally=NOTHING,
         )
 
     def kept_arms(self, state: BlackboxState) -> NDArray[np.int64]:
@@ -306,16 +308,10 @@ def settings_for(state: BlackboxState, rank: int) -> BlackboxSettings:
     if state.tail.levels == 0:
         return settings
     beta = estimated_beta(state.tail, float(rank))
-    return BlackboxSettings(
+    return replaced(
+        settings,
         rate=rate_of(beta),
-        constant=settings.constant,
-        log_power=settings.log_power,
-        log_base=settings.log_base,
         log_factor_power=log_factor_power_of(beta) if settings.log_factor_power > 0.0 else 0.0,
-        block_horizon=settings.block_horizon,
-        warm_start=settings.warm_start,
-        top=settings.top,
-        horizon=settings.horizon,
     )
 
 
@@ -372,23 +368,18 @@ def open_block(state: BlackboxState, rank: int, opened: int, stayed: int, tally:
     if state.tail.levels > 0:
         for slot in range(stayed, size):
             watch_fresh_arm(state.tail, slot)
-    return BlackboxState(
+    return replaced(
+        state,
         settings=settings,
         base=renew(state.base, size, base_horizon, log_horizon),
-        key=state.key,
-        tail=state.tail,
-        plays=state.plays,
-        kept=state.kept,
-        sources=state.sources,
         stayed=stayed,
         moving=stayed,
         first_arm=tally.arms - stayed,
-        note=state.note,
         block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
         threshold=restart_threshold(settings, rank, size, horizon),
         loss=0.0,
         rounds_left=length,
-        tally=Tally(restarts=tally.restarts, arms=tally.arms + size - stayed, ignored=tally.ignored),
+        tally=replaced(tally, arms=tally.arms + size - stayed),
     )
 
 
@@ -396,23 +387,17 @@ def begin(state: BlackboxState, key: int) -> BlackboxState:
     """The first block of the first episode."""
     state.note[:] = np.nan
     begin_tail(state.tail)
-    clean = BlackboxState(
-        settings=state.settings,
-        base=state.base,
+    clean = replaced(
+        state,
         key=key,
-        tail=state.tail,
-        plays=state.plays,
-        kept=state.kept,
-        sources=state.sources,
         stayed=0,
         moving=0,
         first_arm=0,
-        note=state.note,
-        block=Block(number=0, rank=0, length=0, size=0, opened=0),
+        block=NO_BLOCK,
         threshold=0.0,
         loss=0.0,
         rounds_left=0,
-        tally=Tally(restarts=0, arms=0, ignored=0),
+        tally=NOTHING,
     )
     return open_block(clean, 1, 0, 0, clean.tally)
 
@@ -436,7 +421,7 @@ def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     rounds_left = state.rounds_left
     tally = state.tally
     if rarely(choice.block != state.block.number):
-        tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
+        tally = replaced(tally, ignored=tally.ignored + 1)
     else:
         base = learn(base, choice, reward)
         watch_reward(state.tail, choice.slot, reward)
@@ -451,28 +436,11 @@ def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
             if restart:
                 write_note(state.note, state.block, state.block.length - rounds_left, loss, state.threshold)
                 rank = 1
-                tally = Tally(restarts=tally.restarts + 1, arms=tally.arms, ignored=tally.ignored)
+                tally = replaced(tally, restarts=tally.restarts + 1)
             elif state.settings.warm_start:
                 stayed = keep_good_arms(state)
             return open_block(state, rank, state.block.opened + state.block.length - rounds_left, stayed, tally)
-    return BlackboxState(
-        settings=state.settings,
-        base=base,
-        key=state.key,
-        tail=state.tail,
-        plays=state.plays,
-        kept=state.kept,
-        sources=state.sources,
-        stayed=state.stayed,
-        moving=0,
-        first_arm=state.first_arm,
-        note=state.note,
-        block=state.block,
-        threshold=state.threshold,
-        loss=loss,
-        rounds_left=rounds_left,
-        tally=tally,
-    )
+    return replaced(state, base=base, moving=0, loss=loss, rounds_left=rounds_left, tally=tally)
 
 
 def observe(state: BlackboxState, world: Any, choice: Choice) -> BlackboxState:

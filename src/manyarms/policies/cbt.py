@@ -30,10 +30,12 @@ from numpy.typing import NDArray
 
 from ..arithmetic import binary_log, natural_log, power
 from ..bases.tournament import new_tournament, open_tournament, rank, slot_of
-from ..compiled import kernel, rarely
+from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, register
 from ..specs import count, positive
 from .base import (
+    NO_BLOCK,
+    NOTHING,
     Block,
     Policy,
     Tally,
@@ -169,7 +171,7 @@ class CBT(Policy):
         return CBTState(
             settings=self.settings(),
             tail=new_tail("CBT", self.beta, 1),
-            block=Block(number=0, rank=0, length=0, size=0, opened=0),
+            block=NO_BLOCK,
             rounds_left=0,
             slack=Slack(shrink=1.0, width=1.0),
             target=0.0,
@@ -177,7 +179,7 @@ class CBT(Policy):
             plays=0,
             total=0.0,
             squares=0.0,
-            tally=Tally(restarts=0, arms=0, ignored=0),
+            tally=NOTHING,
         )
 
     def kept_arms(self, state: CBTState) -> NDArray[np.int64]:
@@ -214,12 +216,7 @@ def settings_for(state: CBTState, horizon: int) -> CBTSettings:
     settings = state.settings
     if state.tail.levels == 0:
         return settings
-    return CBTSettings(
-        beta=cautious_beta(state.tail, binary_log(float(horizon))),
-        first_loss=settings.first_loss,
-        target=settings.target,
-        horizon=settings.horizon,
-    )
+    return replaced(settings, beta=cautious_beta(state.tail, binary_log(float(horizon))))
 
 
 @kernel
@@ -230,9 +227,9 @@ def open_block(state: CBTState, block_rank: int, opened: int, tally: Tally) -> C
         length = state.settings.horizon
     settings = settings_for(state, length)
     watch_fresh_arm(state.tail, 0)
-    return CBTState(
+    return replaced(
+        state,
         settings=settings,
-        tail=state.tail,
         block=Block(number=state.block.number + 1, rank=block_rank, length=length, size=1, opened=opened),
         rounds_left=length,
         slack=slack_for(length),
@@ -241,25 +238,23 @@ def open_block(state: CBTState, block_rank: int, opened: int, tally: Tally) -> C
         plays=0,
         total=0.0,
         squares=0.0,
-        tally=Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored),
+        tally=replaced(tally, restarts=0, arms=tally.arms + 1),
     )
 
 
 def begin(state: CBTState, key: int) -> CBTState:
     """The first block."""
     begin_tail(state.tail)
-    clean = CBTState(
-        settings=state.settings,
-        tail=state.tail,
-        block=Block(number=0, rank=0, length=0, size=0, opened=0),
+    clean = replaced(
+        state,
+        block=NO_BLOCK,
         rounds_left=0,
-        slack=state.slack,
         target=0.0,
         arm=0,
         plays=0,
         total=0.0,
         squares=0.0,
-        tally=Tally(restarts=0, arms=0, ignored=0),
+        tally=NOTHING,
     )
     return open_block(clean, 1, 0, clean.tally)
 
@@ -277,7 +272,7 @@ def tell(state: CBTState, choice: Choice, reward: float) -> CBTState:
     settings = state.settings
     target = state.target
     if rarely(choice.block != state.block.number):
-        tally = Tally(restarts=0, arms=tally.arms, ignored=tally.ignored + 1)
+        tally = replaced(tally, restarts=0, ignored=tally.ignored + 1)
     else:
         rounds_left -= 1
         if choice.arm == arm:
@@ -294,17 +289,15 @@ def tell(state: CBTState, choice: Choice, reward: float) -> CBTState:
                 plays = 0
                 total = 0.0
                 squares = 0.0
-                tally = Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored)
+                tally = replaced(tally, restarts=0, arms=tally.arms + 1)
                 if state.tail.levels > 0:
                     watch_fresh_arm(state.tail, 0)
                     settings = settings_for(state, state.block.length)
                     target = target_for(settings, state.block.length)
-    return CBTState(
+    return replaced(
+        state,
         settings=settings,
-        tail=state.tail,
-        block=state.block,
         rounds_left=rounds_left,
-        slack=state.slack,
         target=target,
         arm=arm,
         plays=plays,
@@ -394,7 +387,7 @@ class EmpiricalCBT(Policy):
             keep=self.keep,
             size=0,
             leaves=1,
-            block=Block(number=0, rank=0, length=0, size=0, opened=0),
+            block=NO_BLOCK,
             rounds_left=0,
             slack=Slack(shrink=1.0, width=1.0),
             loss=0.0,
@@ -407,7 +400,7 @@ class EmpiricalCBT(Policy):
             arms=np.zeros(slots, dtype=np.int64),
             least=new_tournament(slots),
             largest=new_tournament(slots),
-            tally=Tally(restarts=0, arms=0, ignored=0),
+            tally=NOTHING,
         )
 
     def kept_arms(self, state: EmpiricalCBTState) -> NDArray[np.int64]:
@@ -472,9 +465,8 @@ def open_empirical_block(state: EmpiricalCBTState, block_rank: int, opened: int,
         state.totals[slot] = 0.0
         state.squares[slot] = 0.0
     open_tournament(state.least, size, -math.inf)
-    opened_state = EmpiricalCBTState(
-        horizon=state.horizon,
-        keep=state.keep,
+    opened_state = replaced(
+        state,
         size=size,
         leaves=open_tournament(state.largest, size, math.inf),
         block=Block(number=state.block.number + 1, rank=block_rank, length=length, size=size, opened=opened),
@@ -483,14 +475,7 @@ def open_empirical_block(state: EmpiricalCBTState, block_rank: int, opened: int,
         loss=0.0,
         slot=0,
         let_go=math.inf,
-        missed=state.missed,
-        plays=state.plays,
-        totals=state.totals,
-        squares=state.squares,
-        arms=state.arms,
-        least=state.least,
-        largest=state.largest,
-        tally=Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored),
+        tally=replaced(tally, restarts=0, arms=tally.arms + 1),
     )
     fresh_slot(opened_state, tally.arms)  # slot 0, the lowest
     return opened_state
@@ -498,25 +483,17 @@ def open_empirical_block(state: EmpiricalCBTState, block_rank: int, opened: int,
 
 def begin_empirical(state: EmpiricalCBTState, key: int) -> EmpiricalCBTState:
     """The first block."""
-    clean = EmpiricalCBTState(
-        horizon=state.horizon,
-        keep=state.keep,
+    clean = replaced(
+        state,
         size=0,
         leaves=1,
-        block=Block(number=0, rank=0, length=0, size=0, opened=0),
+        block=NO_BLOCK,
         rounds_left=0,
-        slack=state.slack,
         loss=0.0,
         slot=0,
         let_go=math.inf,
         missed=False,
-        plays=state.plays,
-        totals=state.totals,
-        squares=state.squares,
-        arms=state.arms,
-        least=state.least,
-        largest=state.largest,
-        tally=Tally(restarts=0, arms=0, ignored=0),
+        tally=NOTHING,
     )
     return open_empirical_block(clean, 1, 0, clean.tally)
 
@@ -536,7 +513,7 @@ def tell_empirical(state: EmpiricalCBTState, choice: Choice, reward: float) -> E
     let_go = state.let_go
     missed = state.missed
     if rarely(choice.block != state.block.number):
-        tally = Tally(restarts=0, arms=tally.arms, ignored=tally.ignored + 1)
+        tally = replaced(tally, restarts=0, ignored=tally.ignored + 1)
     else:
         lost = 1.0 - reward
         loss += lost
@@ -557,27 +534,8 @@ def tell_empirical(state: EmpiricalCBTState, choice: Choice, reward: float) -> E
         if slot < 0:
             slot, bound = fresh_slot(state, tally.arms)
             let_go = min(let_go, bound)
-            tally = Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored)
-    return EmpiricalCBTState(
-        horizon=state.horizon,
-        keep=state.keep,
-        size=state.size,
-        leaves=state.leaves,
-        block=state.block,
-        rounds_left=rounds_left,
-        slack=state.slack,
-        loss=loss,
-        slot=slot,
-        let_go=let_go,
-        missed=missed,
-        plays=state.plays,
-        totals=state.totals,
-        squares=state.squares,
-        arms=state.arms,
-        least=state.least,
-        largest=state.largest,
-        tally=tally,
-    )
+            tally = replaced(tally, restarts=0, arms=tally.arms + 1)
+    return replaced(state, rounds_left=rounds_left, loss=loss, slot=slot, let_go=let_go, missed=missed, tally=tally)
 
 
 def counts_empirical(state: EmpiricalCBTState) -> Counts:

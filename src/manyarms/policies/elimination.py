@@ -30,11 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import power
-from ..compiled import kernel, on_gpu, rarely, store_both
+from ..compiled import kernel, on_gpu, rarely, replaced, store_both
 from ..contract import Choice, Counts, register, relocate
 from ..specs import flag, fraction, positive
 from ..streams import UNSET_KEY, bits_at, index_below, u64
 from .base import (
+    NO_BLOCK,
+    NOTHING,
     Block,
     Policy,
     Tally,
@@ -203,12 +205,12 @@ class Elimination(Policy):
             scores=np.zeros(slots, dtype=np.float64),
             tail=new_tail("Elimination", self.beta, slots, self.top),
             note=empty_note(),
-            block=Block(number=0, rank=0, length=0, size=0, opened=0),
+            block=NO_BLOCK,
             threshold=0.0,
             live=0,
             probability=0.0,
             rounds_left=0,
-            tally=Tally(restarts=0, arms=0, ignored=0),
+            tally=NOTHING,
             move=STAY,
         )
 
@@ -242,16 +244,7 @@ def settings_for(state: EliminationState, rank: int) -> EliminationSettings:
     settings = state.settings
     if state.tail.levels == 0:
         return settings
-    return EliminationSettings(
-        rate=rate_of(estimated_beta(state.tail, float(rank))),
-        constant=settings.constant,
-        log_base=settings.log_base,
-        log_factor=settings.log_factor,
-        cap=settings.cap,
-        warm_start=settings.warm_start,
-        top=settings.top,
-        horizon=settings.horizon,
-    )
+    return replaced(settings, rate=rate_of(estimated_beta(state.tail, float(rank))))
 
 
 @kernel
@@ -285,19 +278,15 @@ def open_block(
     for slot in range(survivors, size):
         store_both(state.arms, state.scores, slot, tally.arms + slot - survivors, 0.0)
         watch_fresh_arm(state.tail, slot)
-    return EliminationState(
+    return replaced(
+        state,
         settings=settings,
-        key=state.key,
-        arms=state.arms,
-        scores=state.scores,
-        tail=state.tail,
-        note=state.note,
         block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
         threshold=elimination_threshold(settings, size, horizon),
         live=size,
         probability=1.0 / size,
         rounds_left=length,
-        tally=Tally(restarts=tally.restarts, arms=tally.arms + size - survivors, ignored=tally.ignored),
+        tally=replaced(tally, arms=tally.arms + size - survivors),
         move=move,
     )
 
@@ -306,20 +295,16 @@ def begin(state: EliminationState, key: int) -> EliminationState:
     """The first block of the first episode."""
     state.note[:] = np.nan
     begin_tail(state.tail)
-    clean = EliminationState(
-        settings=state.settings,
+    clean = replaced(
+        state,
         key=key,
-        arms=state.arms,
-        scores=state.scores,
-        tail=state.tail,
-        note=state.note,
-        block=Block(number=0, rank=0, length=0, size=0, opened=0),
+        block=NO_BLOCK,
         threshold=0.0,
         live=0,
         probability=0.0,
         rounds_left=0,
-        tally=Tally(restarts=0, arms=0, ignored=0),
-        move=Move(source=0, target=0),
+        tally=NOTHING,
+        move=STAY,
     )
     return open_block(clean, 1, 0, 0, clean.tally, clean.move)
 
@@ -342,9 +327,9 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
     live = state.live
     probability = state.probability
     rounds_left = state.rounds_left
-    move = Move(source=0, target=0)
+    move = STAY
     if rarely(choice.block != state.block.number):
-        tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
+        tally = replaced(tally, ignored=tally.ignored + 1)
     else:
         rounds_left -= 1
         slot = choice.slot
@@ -373,7 +358,7 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
                     1,
                     state.block.opened + state.block.length - rounds_left,
                     0,
-                    Tally(restarts=tally.restarts + 1, arms=tally.arms, ignored=tally.ignored),
+                    replaced(tally, restarts=tally.restarts + 1),
                     move,
                 )
         if rarely(rounds_left == 0):
@@ -385,21 +370,7 @@ def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationS
                 tally,
                 move,
             )
-    return EliminationState(
-        settings=state.settings,
-        key=state.key,
-        arms=state.arms,
-        scores=state.scores,
-        tail=state.tail,
-        note=state.note,
-        block=state.block,
-        threshold=state.threshold,
-        live=live,
-        probability=probability,
-        rounds_left=rounds_left,
-        tally=tally,
-        move=move,
-    )
+    return replaced(state, live=live, probability=probability, rounds_left=rounds_left, tally=tally, move=move)
 
 
 @kernel

@@ -24,10 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import ceiling
-from ..compiled import kernel, rarely
+from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, register
 from ..specs import count, flag
-from .base import Block, Policy, Tally, block_counts, checked_horizon, horizon_number, observe_nothing
+from .base import (
+    NO_BLOCK,
+    NOTHING,
+    Block,
+    Policy,
+    Tally,
+    block_counts,
+    checked_horizon,
+    horizon_number,
+    observe_nothing,
+)
 
 # ---------------------------------------------------------------- k failures
 
@@ -85,7 +95,7 @@ class KFailure(Policy):
 
 def begin_k(state: KFailureState, key: int) -> KFailureState:
     """The first arm."""
-    return KFailureState(failures=state.failures, arm=0, failed=0, ignored=0)
+    return replaced(state, arm=0, failed=0, ignored=0)
 
 
 def ask_k(state: KFailureState, round: int, waiting: int) -> Choice:
@@ -103,7 +113,7 @@ def tell_k(state: KFailureState, choice: Choice, reward: float) -> KFailureState
         if failed == state.failures:
             arm += 1
             failed = 0
-    return KFailureState(failures=state.failures, arm=arm, failed=failed, ignored=ignored)
+    return replaced(state, arm=arm, failed=failed, ignored=ignored)
 
 
 def counts_k(state: KFailureState) -> Counts:
@@ -195,7 +205,7 @@ class MRun(Policy):
         """Nothing to allocate."""
         return MRunState(
             settings=self.settings(),
-            block=Block(number=0, rank=0, length=0, size=0, opened=0),
+            block=NO_BLOCK,
             run=0,
             rounds_left=0,
             committed=False,
@@ -204,7 +214,7 @@ class MRun(Policy):
             successes=0,
             failed=0,
             record=Record(slot=1, arm=0, successes=-1),
-            tally=Tally(restarts=0, arms=0, ignored=0),
+            tally=NOTHING,
         )
 
     def kept_arms(self, state: MRunState) -> NDArray[np.int64]:
@@ -239,8 +249,8 @@ def open_block(state: MRunState, rank: int, opened: int, tally: Tally) -> MRunSt
     run = state.settings.run
     if run == 0:
         run = ceiling(math.sqrt(float(length)))
-    return MRunState(
-        settings=state.settings,
+    return replaced(
+        state,
         block=Block(number=state.block.number + 1, rank=rank, length=length, size=1, opened=opened),
         run=run,
         rounds_left=length,
@@ -250,15 +260,15 @@ def open_block(state: MRunState, rank: int, opened: int, tally: Tally) -> MRunSt
         successes=0,
         failed=0,
         record=Record(slot=1, arm=0, successes=-1),
-        tally=Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored),
+        tally=replaced(tally, restarts=0, arms=tally.arms + 1),
     )
 
 
 def begin(state: MRunState, key: int) -> MRunState:
     """The first block."""
-    clean = MRunState(
-        settings=state.settings,
-        block=Block(number=0, rank=0, length=0, size=0, opened=0),
+    clean = replaced(
+        state,
+        block=NO_BLOCK,
         run=0,
         rounds_left=0,
         committed=False,
@@ -267,7 +277,7 @@ def begin(state: MRunState, key: int) -> MRunState:
         successes=0,
         failed=0,
         record=Record(slot=1, arm=0, successes=-1),
-        tally=Tally(restarts=0, arms=0, ignored=0),
+        tally=NOTHING,
     )
     return open_block(clean, 1, 0, clean.tally)
 
@@ -287,10 +297,8 @@ def after_failure(state: MRunState, rounds_left: int) -> MRunState:
     committed = state.settings.recall and failed == state.run
     slot = record.slot if committed else 1 - record.slot  # of two slots, the one without the longest run
     arm = record.arm if committed else state.tally.arms
-    return MRunState(
-        settings=state.settings,
-        block=state.block,
-        run=state.run,
+    return replaced(
+        state,
         rounds_left=rounds_left,
         committed=committed,
         slot=slot,
@@ -298,7 +306,7 @@ def after_failure(state: MRunState, rounds_left: int) -> MRunState:
         successes=record.successes if committed else 0,
         failed=failed,
         record=record,
-        tally=Tally(restarts=0, arms=state.tally.arms + (0 if committed else 1), ignored=state.tally.ignored),
+        tally=replaced(state.tally, restarts=0, arms=state.tally.arms + (0 if committed else 1)),
     )
 
 
@@ -309,7 +317,7 @@ def tell(state: MRunState, choice: Choice, reward: float) -> MRunState:
     successes = state.successes
     committed = state.committed
     if rarely(choice.block != state.block.number):
-        tally = Tally(restarts=0, arms=tally.arms, ignored=tally.ignored + 1)
+        tally = replaced(tally, restarts=0, ignored=tally.ignored + 1)
     else:
         rounds_left -= 1
         if rarely(rounds_left == 0) and state.settings.horizon == 0:
@@ -319,19 +327,7 @@ def tell(state: MRunState, choice: Choice, reward: float) -> MRunState:
                 return after_failure(state, rounds_left)
             successes += 1
             committed = successes == state.run
-    return MRunState(
-        settings=state.settings,
-        block=state.block,
-        run=state.run,
-        rounds_left=rounds_left,
-        committed=committed,
-        slot=state.slot,
-        arm=state.arm,
-        successes=successes,
-        failed=state.failed,
-        record=state.record,
-        tally=tally,
-    )
+    return replaced(state, rounds_left=rounds_left, committed=committed, successes=successes, tally=tally)
 
 
 def counts(state: MRunState) -> Counts:

@@ -39,10 +39,10 @@ from numpy.typing import NDArray
 
 from ..arithmetic import exponential, log_gamma, natural_log
 from ..bases.tournament import leader, new_tournament, open_tournament, rank, runner_up
-from ..compiled import kernel, rarely
+from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, register
 from ..specs import count, positive
-from .base import Block, Policy, Tally, block_counts, observe_nothing
+from .base import NOTHING, Block, Policy, Tally, block_counts, observe_nothing
 
 BETS = (1 / 2, 1 / 10, 1 / 50)
 """Shares of the stake; (r - 1) L / (1 - L) grows fastest against coins r times as bad as the average L."""
@@ -203,7 +203,7 @@ class Forager(Policy):
             timid=np.zeros(slots, dtype=np.float64),
             least=new_tournament(slots),
             largest=new_tournament(slots),
-            tally=Tally(restarts=0, arms=0, ignored=0),
+            tally=NOTHING,
         )
 
     def kept_arms(self, state: ForagerState) -> NDArray[np.int64]:
@@ -310,16 +310,7 @@ def after_loss(experience: Experience, loss: float, plays: float, is_search: boo
 @kernel
 def after_strike(experience: Experience) -> Experience:
     """One more strike-out, in this round."""
-    return Experience(
-        rounds=experience.rounds,
-        loss=experience.loss,
-        square=experience.square,
-        search=experience.search,
-        stay=experience.stay,
-        draws=experience.draws,
-        fresh=experience.fresh,
-        strikes=experience.strikes + 1.0,
-    )
+    return replaced(experience, strikes=experience.strikes + 1.0)
 
 
 @kernel
@@ -515,26 +506,14 @@ def begin(state: ForagerState, key: int) -> ForagerState:
         state.steady[slot] = 1.0
         state.timid[slot] = 1.0
     open_tournament(state.least, state.keep, -math.inf)
-    clean = ForagerState(
-        settings=state.settings,
-        keep=state.keep,
+    clean = replaced(
+        state,
         leaves=open_tournament(state.largest, state.keep, math.inf),
         experience=nothing_learned(),
         better=Better(arms=1.0, losses=0.5),
         target=1.0,
         struck=0,
         slot=0,
-        arms=state.arms,
-        plays=state.plays,
-        losses=state.losses,
-        squares=state.squares,
-        looks=state.looks,
-        bounds=state.bounds,
-        bold=state.bold,
-        steady=state.steady,
-        timid=state.timid,
-        least=state.least,
-        largest=state.largest,
         tally=Tally(restarts=0, arms=1, ignored=0),
     )
     fresh_slot(clean, 0)  # slot 0, the lowest
@@ -573,29 +552,8 @@ def tell(state: ForagerState, choice: Choice, reward: float) -> ForagerState:
     tally = state.tally
     if slot < 0:
         slot = fresh_slot(state, tally.arms)
-        tally = Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored)
-    return ForagerState(
-        settings=state.settings,
-        keep=state.keep,
-        leaves=state.leaves,
-        experience=experience,
-        better=better,
-        target=target,
-        struck=struck,
-        slot=slot,
-        arms=state.arms,
-        plays=state.plays,
-        losses=state.losses,
-        squares=state.squares,
-        looks=state.looks,
-        bounds=state.bounds,
-        bold=state.bold,
-        steady=state.steady,
-        timid=state.timid,
-        least=state.least,
-        largest=state.largest,
-        tally=tally,
-    )
+        tally = replaced(tally, restarts=0, arms=tally.arms + 1)
+    return replaced(state, experience=experience, better=better, target=target, struck=struck, slot=slot, tally=tally)
 
 
 def counts(state: ForagerState) -> Counts:

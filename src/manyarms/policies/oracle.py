@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bases.tournament import leader, new_tournament, open_tournament, rank
-from ..compiled import kernel
+from ..compiled import kernel, replaced
 from ..contract import Choice, Counts, preview, register
 from ..specs import count
 from .base import Policy
@@ -87,15 +87,7 @@ def begin(state: OracleState, key: int) -> OracleState:
     for slot in range(state.keep):
         state.means[slot] = -math.inf
     open_tournament(state.worst, state.keep, math.inf)
-    return OracleState(
-        keep=state.keep,
-        seen=0,
-        arms=state.arms,
-        means=state.means,
-        leaves=open_tournament(state.best, state.keep, -math.inf),
-        best=state.best,
-        worst=state.worst,
-    )
+    return replaced(state, seen=0, leaves=open_tournament(state.best, state.keep, -math.inf))
 
 
 def ask(state: OracleState, round: int, waiting: int) -> Choice:
@@ -126,15 +118,7 @@ def observe(state: OracleState, world: Any, choice: Choice) -> OracleState:
     if state.means[slot] < fresh:
         state.arms[slot] = seen
         value_slot(state, slot, fresh)
-    return OracleState(
-        keep=state.keep,
-        seen=seen + 1,
-        arms=state.arms,
-        means=state.means,
-        leaves=state.leaves,
-        best=state.best,
-        worst=state.worst,
-    )
+    return replaced(state, seen=seen + 1)
 
 
 def counts(state: OracleState) -> Counts:

@@ -26,11 +26,13 @@ from numpy.typing import NDArray
 from ..arithmetic import binary_log, ceiling, natural_log, power
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
-from ..compiled import kernel, rarely
+from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, learn, register, renew
 from ..specs import count, positive
 from ..streams import UNSET_KEY
 from .base import (
+    NO_BLOCK,
+    NOTHING,
     Block,
     Policy,
     Tally,
@@ -108,11 +110,8 @@ def settings_for(state: SubsampleState, length: int) -> SubsampleSettings:
     settings = state.settings
     if state.tail.levels == 0:
         return settings
-    return SubsampleSettings(
-        exponent=exponent_of(estimated_beta(state.tail, binary_log(float(length))), settings.floor),
-        floor=settings.floor,
-        arms=settings.arms,
-        horizon=settings.horizon,
+    return replaced(
+        settings, exponent=exponent_of(estimated_beta(state.tail, binary_log(float(length))), settings.floor)
     )
 
 
@@ -131,30 +130,27 @@ def open_block(state: SubsampleState, rank: int, opened: int, tally: Tally) -> S
     if state.tail.levels > 0:
         for slot in range(size):
             watch_fresh_arm(state.tail, slot)
-    return SubsampleState(
+    return replaced(
+        state,
         settings=settings,
         base=renew(state.base, size, float(length), natural_log(float(max(length, 2)))),
-        key=state.key,
-        tail=state.tail,
         first_arm=tally.arms,
         block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
         rounds_left=length,
-        tally=Tally(restarts=tally.restarts, arms=tally.arms + size, ignored=tally.ignored),
+        tally=replaced(tally, arms=tally.arms + size),
     )
 
 
 def begin(state: SubsampleState, key: int) -> SubsampleState:
     """The first block."""
     begin_tail(state.tail)
-    clean = SubsampleState(
-        settings=state.settings,
-        base=state.base,
+    clean = replaced(
+        state,
         key=key,
-        tail=state.tail,
         first_arm=0,
-        block=Block(number=0, rank=0, length=0, size=0, opened=0),
+        block=NO_BLOCK,
         rounds_left=0,
-        tally=Tally(restarts=0, arms=0, ignored=0),
+        tally=NOTHING,
     )
     return open_block(clean, 1, 0, clean.tally)
 
@@ -165,23 +161,14 @@ def tell(state: SubsampleState, choice: Choice, reward: float) -> SubsampleState
     tally = state.tally
     rounds_left = state.rounds_left
     if rarely(choice.block != state.block.number):
-        tally = Tally(restarts=tally.restarts, arms=tally.arms, ignored=tally.ignored + 1)
+        tally = replaced(tally, ignored=tally.ignored + 1)
     else:
         base = learn(base, choice, reward)
         watch_reward(state.tail, choice.slot, reward)
         rounds_left -= 1
     if rarely(rounds_left == 0) and (state.settings.horizon == 0 or is_pilot(state, state.block.rank)):
         return open_block(state, state.block.rank + 1, state.block.opened + state.block.length, tally)
-    return SubsampleState(
-        settings=state.settings,
-        base=base,
-        key=state.key,
-        tail=state.tail,
-        first_arm=state.first_arm,
-        block=state.block,
-        rounds_left=rounds_left,
-        tally=tally,
-    )
+    return replaced(state, base=base, rounds_left=rounds_left, tally=tally)
 
 
 def counts(state: SubsampleState) -> Counts:
@@ -242,9 +229,9 @@ class FixedSubsample(Policy, abstract=True):
             key=UNSET_KEY,
             tail=new_tail(type(self).__name__, self.beta, slots),
             first_arm=0,
-            block=Block(number=0, rank=0, length=0, size=0, opened=0),
+            block=NO_BLOCK,
             rounds_left=0,
-            tally=Tally(restarts=0, arms=0, ignored=0),
+            tally=NOTHING,
         )
 
     def kept_arms(self, state: SubsampleState) -> NDArray[np.int64]:

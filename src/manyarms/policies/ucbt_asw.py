@@ -28,10 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import binary_log, natural_log, power
-from ..compiled import kernel, rarely
+from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, register
 from ..specs import count, fraction, number, positive
 from .base import (
+    NO_BLOCK,
+    NOTHING,
     Block,
     Policy,
     Tally,
@@ -205,12 +207,12 @@ class UCBTASW(Policy):
             tail=new_tail("UCBTASW", self.beta, 1, self.top),
             sums=np.zeros(longest + 1),
             bonuses=np.zeros(WINDOWS),
-            block=Block(number=0, rank=0, length=0, size=0, opened=0),
+            block=NO_BLOCK,
             rounds_left=0,
             level=0.0,
             arm=0,
             plays=0,
-            tally=Tally(restarts=0, arms=0, ignored=0),
+            tally=NOTHING,
         )
 
     def kept_arms(self, state: UCBTASWState) -> NDArray[np.int64]:
@@ -256,15 +258,7 @@ def settings_for(state: UCBTASWState, rounds: float) -> UCBTASWSettings:
     settings = state.settings
     if state.tail.levels == 0:
         return settings
-    return UCBTASWSettings(
-        beta=cautious_beta(state.tail, binary_log(rounds)),
-        variation=settings.variation,
-        changes=settings.changes,
-        delta=settings.delta,
-        width=settings.width,
-        top=settings.top,
-        horizon=settings.horizon,
-    )
+    return replaced(settings, beta=cautious_beta(state.tail, binary_log(rounds)))
 
 
 @kernel
@@ -278,34 +272,29 @@ def open_block(state: UCBTASWState, rank: int, opened: int, tally: Tally) -> UCB
     fill_bonuses(state.bonuses, settings.width, natural_log(rounds))
     state.sums[0] = 0.0
     watch_fresh_arm(state.tail, 0)
-    return UCBTASWState(
+    return replaced(
+        state,
         settings=settings,
-        tail=state.tail,
-        sums=state.sums,
-        bonuses=state.bonuses,
         block=Block(number=state.block.number + 1, rank=rank, length=length, size=1, opened=opened),
         rounds_left=length,
         level=settings.top - threshold_for(settings, rounds),
         arm=tally.arms,
         plays=0,
-        tally=Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored),
+        tally=replaced(tally, restarts=0, arms=tally.arms + 1),
     )
 
 
 def begin(state: UCBTASWState, key: int) -> UCBTASWState:
     """The first block."""
     begin_tail(state.tail)
-    clean = UCBTASWState(
-        settings=state.settings,
-        tail=state.tail,
-        sums=state.sums,
-        bonuses=state.bonuses,
-        block=Block(number=0, rank=0, length=0, size=0, opened=0),
+    clean = replaced(
+        state,
+        block=NO_BLOCK,
         rounds_left=0,
         level=0.0,
         arm=0,
         plays=0,
-        tally=Tally(restarts=0, arms=0, ignored=0),
+        tally=NOTHING,
     )
     return open_block(clean, 1, 0, clean.tally)
 
@@ -324,7 +313,7 @@ def tell(state: UCBTASWState, choice: Choice, reward: float) -> UCBTASWState:
     settings = state.settings
     level = state.level
     if rarely(choice.block != state.block.number):
-        tally = Tally(restarts=0, arms=tally.arms, ignored=tally.ignored + 1)
+        tally = replaced(tally, restarts=0, ignored=tally.ignored + 1)
     else:
         rounds_left -= 1
         if choice.arm == arm:
@@ -337,24 +326,13 @@ def tell(state: UCBTASWState, choice: Choice, reward: float) -> UCBTASWState:
             if rarely(falls_short(state.sums, state.bonuses, level, plays)):
                 arm = tally.arms
                 plays = 0
-                tally = Tally(restarts=0, arms=tally.arms + 1, ignored=tally.ignored)
+                tally = replaced(tally, restarts=0, arms=tally.arms + 1)
                 if state.tail.levels > 0:
                     rounds = float(max(state.block.length, 2))
                     watch_fresh_arm(state.tail, 0)
                     settings = settings_for(state, rounds)
                     level = settings.top - threshold_for(settings, rounds)
-    return UCBTASWState(
-        settings=settings,
-        tail=state.tail,
-        sums=state.sums,
-        bonuses=state.bonuses,
-        block=state.block,
-        rounds_left=rounds_left,
-        level=level,
-        arm=arm,
-        plays=plays,
-        tally=tally,
-    )
+    return replaced(state, settings=settings, rounds_left=rounds_left, level=level, arm=arm, plays=plays, tally=tally)
 
 
 def counts(state: UCBTASWState) -> Counts:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..results import mean_and_half_width, student_t
-from .files import CellResult
+from ...results import mean_and_half_width, student_t
+from ..running.files import CellResult
 
 Floats = NDArray[np.float64]
 

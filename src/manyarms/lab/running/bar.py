@@ -5,10 +5,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ..studies.modules import needed_modules
+from ..studies.study import Study
 from .cluster import cluster_executor
-from .modules import needed_modules
 from .runner import Progress, run
-from .study import Study
 
 
 def run_with_bar(

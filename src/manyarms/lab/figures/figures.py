@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results import COLOURS, STYLES
-from .files import CellResult, at_once
+from ...results import COLOURS, STYLES
+from ..running.files import CellResult, at_once
 from .statistics import Grid, difference, means_and_half_widths, number, slope_over_horizons, with_half_width
 
 if TYPE_CHECKING:

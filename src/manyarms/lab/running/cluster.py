@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from multiprocessing import resource_tracker
 from typing import Any
 
-from ..compiled import source_digest
-from .modules import import_same
+from ...compiled import source_digest
+from ..studies.modules import import_same
 
 
 def local_processes(where: str) -> int | None:

@@ -20,12 +20,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ..compiled import source_digest
-from ..results import mean_and_half_width
-from ..trace import COLUMNS
-from ..version import __version__
-from .modules import modules_of, source_of
-from .study import Cell, Study, study_digest
+from ...compiled import source_digest
+from ...results import mean_and_half_width
+from ...trace import COLUMNS
+from ...version import __version__
+from ..studies.modules import modules_of, source_of
+from ..studies.study import Cell, Study, study_digest
 
 FORMAT = 1
 KEY = b"manyarms"

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..compiled import source_digest
-from ..version import __version__
+from ...compiled import source_digest
+from ...version import __version__
+from ..figures.figures import WIDTHS, save, styled
+from ..figures.statistics import number
+from ..pages.report import _added, _asset, _filled, _table, _text
+from ..running.files import at_once
 from .arena import Arena
-from .arena_scores import Scores, findings, geometric_mean, ratio_text
-from .arena_tables import GROUPS, HALVES, Contest, Entrant
-from .figures import WIDTHS, save, styled
-from .files import at_once
-from .report import _added, _asset, _filled, _table, _text
-from .statistics import number
+from .scores import Scores, findings, geometric_mean, ratio_text
+from .tables import GROUPS, HALVES, Contest, Entrant
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +79,7 @@ def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> st
     """The leaderboard, the heat map and the settings of an arena as one HTML page."""
     board, *others = findings(scores, star)
     return _filled(
-        _asset("arena.html", "arena_assets"),
+        _asset("arena.html", "arena"),
         {
             "version": _text(__version__),
             "about": "Who does well in how many worlds, and what must they be told for it?",
@@ -91,7 +91,7 @@ def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> st
             "settings": _settings(arena, command),
             "contests": _contest_table(arena),
             "entrants": _entrant_table(arena),
-            "style": _asset("report.css") + _asset("arena.css", "arena_assets"),
+            "style": _asset("report.css") + _asset("arena.css", "arena"),
             "colours": _colours(),
         },
     )

@@ -4,7 +4,7 @@ Suk & Kim, Section 7: means 1 - U^(1/beta), the played arm loses 1/t at round t,
 twice the gap, horizons 20,000 to 100,000, each run on its own.
 
 *As described*, every policy meets the same arms and the same noise. *As published*, the four differences of
-`manyarms.lab.published` are switched on, each of which can be left out.
+`manyarms.lab.questions.published` are switched on, each of which can be left out.
 """
 
 import functools
@@ -12,15 +12,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..bases import UCB
-from ..drifts import Rotting
-from ..noises import GapUniform
-from ..policies import AUCBTASW, SSUCB, Blackbox, Elimination, Policy
-from ..reservoirs import PowerLaw
-from ..specs import count, positive
-from ..world import World
+from ...bases import UCB
+from ...drifts import Rotting
+from ...noises import GapUniform
+from ...policies import AUCBTASW, SSUCB, Blackbox, Elimination, Policy
+from ...reservoirs import PowerLaw
+from ...specs import count, positive
+from ...world import World
+from ..studies.study import MADE, Cell, Study
 from .published import Capped, RottingByBlocks, RottingByPlays, SameArms
-from .study import MADE, Cell, Study
 
 BETAS = (0.8, 1.0, 1.2)
 HORIZONS = (20_000, 40_000, 60_000, 80_000, 100_000)

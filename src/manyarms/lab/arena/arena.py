@@ -1,7 +1,7 @@
 """The arena: who does well in how many worlds, and what must they be told for it?
 
-All entrants meet in all contests; both are the tables of `manyarms.lab.arena_tables`, and what follows from the
-regrets is in `manyarms.lab.arena_scores`. A contest is a study of its own, whose cells are the policies of all
+All entrants meet in all contests; both are the tables of `manyarms.lab.arena.tables`, and what follows from the
+regrets is in `manyarms.lab.arena.scores`. A contest is a study of its own, whose cells are the policies of all
 entrants: so a part of the arena, run alone, is kept for the whole, and result files stay small although there are
 thousands (each holds the description of its study). All contests have the same number of replications: those with the
 same number share their arms and their luck, and are paired when means over contests get their intervals.
@@ -14,12 +14,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from ..policies import Policy
-from .arena_scores import Scores
-from .arena_tables import CONTESTS, ENTRANTS, GROUPS, HALVES, QUICK_ENTRANTS, Contest, Entrant, Plays, quick_contests
-from .bar import run_with_bar
-from .runner import plan, slug
-from .study import Cell, Study
+from ...policies import Policy
+from ..running.bar import run_with_bar
+from ..running.runner import plan, slug
+from ..studies.study import Cell, Study
+from .scores import Scores
+from .tables import CONTESTS, ENTRANTS, GROUPS, HALVES, QUICK_ENTRANTS, Contest, Entrant, Plays, quick_contests
 
 REPLICATIONS = {"whole": 20, "quick": 10}
 FOLDERS = {"whole": "results/arena", "quick": "results/arena-quick"}
@@ -49,7 +49,7 @@ def enter(name: str, plays: Policy | Callable[[Contest], Plays], told: str = GRO
     Examples
     --------
     >>> import manyarms as ma
-    >>> from manyarms.lab.arena import OWN, enter
+    >>> from manyarms.lab.arena.arena import OWN, enter
     >>> mine = enter("patient", lambda contest: ma.Elimination(contest.beta, threshold=0.3), told="what it needs")
     >>> OWN.remove(mine)  # and out again
     """

@@ -28,14 +28,14 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-from ..engine import play_range, usable_cores
-from ..gpu import chosen_device
-from ..specs import count
-from ..trace import COLUMNS
+from ...engine import play_range, usable_cores
+from ...gpu import chosen_device
+from ...specs import count
+from ...trace import COLUMNS
+from ..studies.modules import import_same, needed_modules
+from ..studies.study import Cell, Study
 from .cluster import local_processes
 from .files import BadFile, CellResult, at_once, read_result, sources_of, study_of, write_result
-from .modules import import_same, needed_modules
-from .study import Cell, Study
 
 CHUNK_ROUNDS = {"cpu": 50_000_000, "gpu": 20_000_000_000}
 """A chunk has about this many rounds, some seconds: what a power cut can cost."""

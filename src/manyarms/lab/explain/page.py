@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..version import __version__
+from ...version import __version__
+from ..figures.statistics import number
+from ..pages.report import _asset, _filled, _json, _short, _table, _text
+from .drawing import MEAN_BINS, MEAN_TICKS, Drawing, Marks, Shades, drawing, lines_in_words
 from .explain import (
     ANSWERED,
     FALSE_ALARM,
@@ -23,9 +26,6 @@ from .explain import (
     delayed,
     many,
 )
-from .explain_drawing import MEAN_BINS, MEAN_TICKS, Drawing, Marks, Shades, drawing, lines_in_words
-from .report import _asset, _filled, _json, _short, _table, _text
-from .statistics import number
 
 MOST_ROWS = 200
 """So many episodes, and shifts, stand in the tables; the JSON has all."""
@@ -46,7 +46,7 @@ def explained_page(found: Explanation, command: str = "") -> str:
     drawn = drawing(found)
     cell = found.cell
     return _filled(
-        _asset("explain.html", "explain_assets"),
+        _asset("explain.html", "explain"),
         {
             "title": _text(f"{cell.policy_name} in “{cell.world_name}”"),
             "version": _text(__version__),
@@ -59,8 +59,8 @@ def explained_page(found: Explanation, command: str = "") -> str:
             "episodes": _episodes(found),
             "shifts": _shifts(found),
             "settings": _settings(found, command),
-            "style": _asset("report.css") + _asset("explain.css", "explain_assets"),
-            "script": _asset("common.js") + _asset("explain.js", "explain_assets"),
+            "style": _asset("report.css") + _asset("explain.css", "explain"),
+            "script": _asset("common.js") + _asset("explain.js", "explain"),
             "data": _json(page_data(found, drawn)),
         },
     )

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..results import Table, mean_and_half_width
-from .arena_tables import GROUPS, HALVES, HINDSIGHT, NOTHING, Contest, Entrant
-from .report import Section
-from .statistics import Floats
+from ...results import Table, mean_and_half_width
+from ..figures.statistics import Floats
+from ..pages.report import Section
+from .tables import GROUPS, HALVES, HINDSIGHT, NOTHING, Contest, Entrant
 
 
 class Ratio(NamedTuple):

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..results import COLOURS
+from ...results import COLOURS
+from ..figures.figures import LEGEND_ROW, SETTINGS, UNDATED, _inches, _separate_thousands, styled
+from ..figures.statistics import number
+from .drawing import MEAN_BINS, MEAN_TICKS, Drawing, drawing, height, lines_in_words, pieces
 from .explain import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Explanation, many
-from .explain_drawing import MEAN_BINS, MEAN_TICKS, Drawing, drawing, height, lines_in_words, pieces
-from .figures import LEGEND_ROW, SETTINGS, UNDATED, _inches, _separate_thousands, styled
-from .statistics import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,16 +14,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..bases import UCB
-from ..drifts import Drift, Rotting, Still, Turnover
-from ..policies import AUCBTASW, SSUCB, Blackbox, Elimination, EmpiricalCBT, Forager, Policy
-from ..reservoirs import PowerLaw
-from ..results import Table, mean_and_half_width
-from ..world import World
-from .files import CellResult
-from .report import FINDINGS, Section
-from .statistics import with_half_width
-from .study import MADE, Cell, Study
+from ...bases import UCB
+from ...drifts import Drift, Rotting, Still, Turnover
+from ...policies import AUCBTASW, SSUCB, Blackbox, Elimination, EmpiricalCBT, Forager, Policy
+from ...reservoirs import PowerLaw
+from ...results import Table, mean_and_half_width
+from ...world import World
+from ..figures.statistics import with_half_width
+from ..pages.report import FINDINGS, Section
+from ..running.files import CellResult
+from ..studies.study import MADE, Cell, Study
 
 BETAS = (0.5, 1.0, 2.0)
 HORIZONS = (2**14, 2**17, 2**20)

@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..results import COLOURS, Table
-from ..version import __version__
-from .figures import MARKERS
-from .files import CellResult, at_once, read_result
-from .statistics import (
+from ...results import COLOURS, Table
+from ...version import __version__
+from ..figures.figures import MARKERS
+from ..figures.statistics import (
     LAST_PART,
     Grid,
     Slope,
@@ -31,7 +30,8 @@ from .statistics import (
     slope_within,
     with_half_width,
 )
-from .study import Study, named_study
+from ..running.files import CellResult, at_once, read_result
+from ..studies.study import Study, named_study
 
 MOST_DOTS = 200
 """How many replications of a cell are drawn one by one."""
@@ -472,8 +472,10 @@ def _json(values: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _asset(name: str, folder: str = "report_assets") -> str:
-    return (importlib.resources.files(__package__) / folder / name).read_text(encoding="utf-8")
+def _asset(name: str, room: str = "pages") -> str:
+    return (importlib.resources.files(__package__.rpartition(".")[0]) / room / "assets" / name).read_text(
+        encoding="utf-8"
+    )
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:

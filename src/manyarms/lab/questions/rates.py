@@ -27,16 +27,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..drifts import Crash, Drift, Rotting, Turnover
-from ..policies import Elimination, Forager, Policy
-from ..reservoirs import PowerLaw
-from ..results import COLOURS, Table, mean_and_half_width
-from ..world import World
-from .figures import MARKERS, WIDTHS, styled
-from .files import CellResult
-from .report import FINDINGS, Section
-from .statistics import Floats, Slope, final_regrets, log_log_slope, with_half_width
-from .study import MADE, Cell, Study
+from ...drifts import Crash, Drift, Rotting, Turnover
+from ...policies import Elimination, Forager, Policy
+from ...reservoirs import PowerLaw
+from ...results import COLOURS, Table, mean_and_half_width
+from ...world import World
+from ..figures.figures import MARKERS, WIDTHS, styled
+from ..figures.statistics import Floats, Slope, final_regrets, log_log_slope, with_half_width
+from ..pages.report import FINDINGS, Section
+from ..running.files import CellResult
+from ..studies.study import MADE, Cell, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,10 +19,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine import LONGEST_RUN, checkpoint_rounds
-from ..policies.base import Policy, checked_slots
-from ..specs import Spec, checked_seed, count, several, spec_from_json
-from ..world import World
+from ...engine import LONGEST_RUN, checkpoint_rounds
+from ...policies.base import Policy, checked_slots
+from ...specs import Spec, checked_seed, count, several, spec_from_json
+from ...world import World
 
 SUFFIX = ".toml"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

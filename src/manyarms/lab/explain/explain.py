@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ..contract import ask, begin, tell
-from ..engine import LONGEST_RUN, Processor, checkpoint_rounds, named_policies, warn_of_other_top
-from ..measures import (
+from ...contract import ask, begin, tell
+from ...engine import LONGEST_RUN, Processor, checkpoint_rounds, named_policies, warn_of_other_top
+from ...measures import (
     Detections,
     Episodes,
     RegretParts,
@@ -33,19 +33,19 @@ from ..measures import (
     realized_variation,
     significant_shifts,
 )
-from ..policies import Blackbox, Elimination
-from ..policies.base import Policy, checked_slots
-from ..replication import Job, Run
-from ..results import Table
-from ..specs import checked_seed, count
-from ..streams import POLICY_STREAM, replication_key, stream_key
-from ..trace import COLUMNS, Log
-from ..version import __version__
-from ..world import World
-from .files import BadFile, CellResult, at_once, read_result
-from .runner import memory
-from .statistics import number
-from .study import SUFFIX, Cell, Study, study_names
+from ...policies import Blackbox, Elimination
+from ...policies.base import Policy, checked_slots
+from ...replication import Job, Run
+from ...results import Table
+from ...specs import checked_seed, count
+from ...streams import POLICY_STREAM, replication_key, stream_key
+from ...trace import COLUMNS, Log
+from ...version import __version__
+from ...world import World
+from ..figures.statistics import number
+from ..running.files import BadFile, CellResult, at_once, read_result
+from ..running.runner import memory
+from ..studies.study import SUFFIX, Cell, Study, study_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -265,13 +265,13 @@ class Explanation:
         log
             Whether the axis of rounds is logarithmic.
         """
-        from .explain_figure import explained_figure
+        from .figure import explained_figure
 
         return explained_figure(self, width=width, log=log)
 
     def page(self, command: str = "") -> str:
         """The run as one HTML page that loads nothing; ``command`` is shown as what made it."""
-        from .explain_page import explained_page
+        from .page import explained_page
 
         return explained_page(self, command)
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..specs import Spec
+from ...specs import Spec
 from .study import Cell
 
 

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import kernel, rarely, store_both
-from ..contract import (
+from ...compiled import kernel, rarely, replaced, store_both
+from ...contract import (
     Choice,
     Counts,
     Play,
@@ -40,11 +40,11 @@ from ..contract import (
     relocate,
     tell,
 )
-from ..drifts.base import Drift, register_drift
-from ..policies import Policy
-from ..specs import count
-from ..streams import UNSET_KEY, address, bits_at
-from ..world import World, WorldState
+from ...drifts.base import Drift, register_drift
+from ...policies import Policy
+from ...specs import count
+from ...streams import UNSET_KEY, address, bits_at
+from ...world import World, WorldState
 
 
 class CappedState(NamedTuple):
@@ -76,7 +76,7 @@ class Capped(Policy):
     Examples
     --------
     >>> import manyarms as ma
-    >>> from manyarms.lab.published import Capped
+    >>> from manyarms.lab.questions.published import Capped
     >>> Capped(ma.Elimination(beta=1.0, preset="published"), horizon=100_000).most_blocks()
     12
     """
@@ -138,16 +138,7 @@ class Capped(Policy):
 
 def begin_capped(state: CappedState, key: int) -> CappedState:
     """The first episode."""
-    return CappedState(
-        policy=begin(state.policy, key),
-        key=key,
-        most=state.most,
-        opened=0,
-        arms=0,
-        blocks=0,
-        restarts=0,
-        ignored=0,
-    )
+    return replaced(state, policy=begin(state.policy, key), key=key, opened=0, arms=0, blocks=0, restarts=0, ignored=0)
 
 
 def ask_capped(state: CappedState, round: int, waiting: int) -> Choice:
@@ -178,26 +169,16 @@ def tell_capped(state: CappedState, choice: Choice, reward: float) -> CappedStat
     if after.restarts != before.restarts:
         opened = before.blocks
     if rarely(after.blocks - opened > state.most):
-        return CappedState(
+        return replaced(
+            state,
             policy=begin(policy, state.key),
-            key=state.key,
-            most=state.most,
             opened=0,
-            arms=state.arms + before.arms,  # the block that was one too many has played none of its arms
+            arms=state.arms + before.arms,
             blocks=state.blocks + before.blocks,
             restarts=state.restarts + before.restarts + 1,
             ignored=state.ignored + after.ignored,
         )
-    return CappedState(
-        policy=policy,
-        key=state.key,
-        most=state.most,
-        opened=opened,
-        arms=state.arms,
-        blocks=state.blocks,
-        restarts=state.restarts,
-        ignored=state.ignored,
-    )
+    return replaced(state, policy=policy, opened=opened)
 
 
 def observe_capped(state: CappedState, world: Any, choice: Choice) -> CappedState:
@@ -209,16 +190,7 @@ def observe_capped(state: CappedState, world: Any, choice: Choice) -> CappedStat
         block=choice.block - state.blocks,
         round=choice.round,
     )
-    return CappedState(
-        policy=observe(state.policy, world, inner),
-        key=state.key,
-        most=state.most,
-        opened=state.opened,
-        arms=state.arms,
-        blocks=state.blocks,
-        restarts=state.restarts,
-        ignored=state.ignored,
-    )
+    return replaced(state, policy=observe(state.policy, world, inner))
 
 
 def counts_capped(state: CappedState) -> Counts:
@@ -249,7 +221,7 @@ class RottingByPlays(Drift):
 
     Examples
     --------
-    >>> from manyarms.lab.published import RottingByPlays
+    >>> from manyarms.lab.questions.published import RottingByPlays
     >>> RottingByPlays().to_json()
     {'type': 'RottingByPlays'}
     """
@@ -284,7 +256,7 @@ class RottingByBlocks(Drift):
 
     Examples
     --------
-    >>> from manyarms.lab.published import RottingByBlocks
+    >>> from manyarms.lab.questions.published import RottingByBlocks
     >>> RottingByBlocks(length=317)
     RottingByBlocks(length=317)
     """
@@ -326,7 +298,7 @@ class SameArms(World):
     Examples
     --------
     >>> import manyarms as ma
-    >>> from manyarms.lab.published import SameArms
+    >>> from manyarms.lab.questions.published import SameArms
     >>> SameArms(ma.PowerLaw(beta=1.0)).top
     1.0
     """
@@ -345,13 +317,8 @@ class SameArms(World):
 
 def begin_same(state: SameArmsState, key: int) -> SameArmsState:
     """An untouched world."""
-    return SameArmsState(
-        world=begin(state.world, key),
-        births=state.births,
-        variation=0.0,
-        rotting_variation=0.0,
-        changes=0,
-        rotting_changes=0,
+    return replaced(
+        state, world=begin(state.world, key), variation=0.0, rotting_variation=0.0, changes=0, rotting_changes=0
     )
 
 
@@ -362,9 +329,9 @@ def pull_same(state: SameArmsState, slot: int, arm: int, round: int) -> tuple[Sa
         settle(state, slot, arm, slot)
     world, mean, next_mean, reward = pull(world, slot, arm, round)
     return (
-        SameArmsState(
+        replaced(
+            state,
             world=world,
-            births=state.births,
             variation=world.variation,
             rotting_variation=world.rotting_variation,
             changes=world.changes,

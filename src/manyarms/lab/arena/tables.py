@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..bases import KLUCB, UCB, AsymptoticUCB, Greedy, SuccessiveElimination, Thompson
-from ..drifts import (
+from ...bases import KLUCB, UCB, AsymptoticUCB, Greedy, SuccessiveElimination, Thompson
+from ...drifts import (
     Adversary,
     Crash,
     Drift,
@@ -25,8 +25,8 @@ from ..drifts import (
     Still,
     Turnover,
 )
-from ..noises import Bernoulli, BetaNoise, GapUniform, Noise
-from ..policies import (
+from ...noises import Bernoulli, BetaNoise, GapUniform, Noise
+from ...policies import (
     AUCBTASW,
     CBT,
     SSUCB,
@@ -41,10 +41,10 @@ from ..policies import (
     Subsample,
     UniformPlay,
 )
-from ..policies.base import DOUBLING
-from ..policies.tail import AUTO
-from ..reservoirs import PowerLaw
-from ..world import World
+from ...policies.base import DOUBLING
+from ...policies.tail import AUTO
+from ...reservoirs import PowerLaw
+from ...world import World
 
 # ---------------------------------------------------------------- contests
 

@@ -1,17 +1,17 @@
 """Reproduce: the paper's figure, as described and as published, with the published numbers beside ours.
 
-The studies are those of `manyarms.lab.figure_1`. Results are kept: a second call only reads them.
+The studies are those of `manyarms.lab.questions.figure_1`. Results are kept: a second call only reads them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..results import Table
-from .bar import run_with_bar
+from ...results import Table
+from ..pages.report import Section, write_report
+from ..running.bar import run_with_bar
+from ..running.files import CellResult, read_result, summary
 from .figure_1 import BETAS, DIFFERENCES, HORIZONS, MODES, REPLICATIONS, SEED, end_points, figure_1
-from .files import CellResult, read_result, summary
-from .report import Section, write_report
 
 Results = Mapping[str, Sequence[CellResult]]
 """By mode, the results of its cells."""

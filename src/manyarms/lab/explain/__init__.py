@@ -1,0 +1,1 @@
+"""One run explained: in words, a table, a picture and a page."""

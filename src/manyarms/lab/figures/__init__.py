@@ -1,0 +1,1 @@
+"""Statistics of results, and figures of them."""

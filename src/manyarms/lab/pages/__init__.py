@@ -1,0 +1,1 @@
+"""Reports: pages that work offline."""

@@ -1,0 +1,1 @@
+"""Running studies: threads, clusters, a GPU, and the files that results are kept in."""
