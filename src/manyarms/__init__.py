@@ -1,87 +1,19 @@
 """Bandits with more arms than anyone can try, whose arms change while you play them."""
 
-from .bandit import Bandit, Decision, NoMoreItems, Told
-from .bases import KLUCB, UCB, AsymptoticUCB, Base, Greedy, SuccessiveElimination, Thompson
-from .drifts import Adversary, Crash, Drift, Fatigue, JumpAt, Phases, RandomWalk, Rising, Rotting, Still, Turnover
-from .engine import simulate
-from .noises import Bernoulli, BetaNoise, Exact, GapUniform, Noise
-from .policies import (
-    AUCBTASW,
-    CBT,
-    SSUCB,
-    UCBTASW,
-    Blackbox,
-    Elimination,
-    EmpiricalCBT,
-    Forager,
-    KFailure,
-    MRun,
-    Oracle,
-    Policy,
-    Subsample,
-    UniformPlay,
-)
-from .reservoirs import BetaDistributed, Empirical, Mixture, PowerLaw, Reservoir, Uniform
-from .results import Result
-from .snapshots import SnapshotError
-from .specs import spec_from_json
+from .bandit import Bandit as Bandit
+from .bandit import Decision as Decision
+from .bandit import NoMoreItems as NoMoreItems
+from .bandit import Told as Told
+from .bases import *  # noqa: F403, what a room exports the package exports
+from .drifts import *  # noqa: F403
+from .engine import simulate as simulate
+from .noises import *  # noqa: F403
+from .policies import *  # noqa: F403
+from .reservoirs import *  # noqa: F403
+from .results import Result as Result
+from .snapshots import SnapshotError as SnapshotError
+from .specs import spec_from_json as spec_from_json
 from .version import __version__ as __version__
-from .world import World
+from .world import World as World
 
-__all__ = [
-    # Worlds: where arms come from, how they move, what they pay.
-    "World",
-    "Reservoir",
-    "PowerLaw",
-    "Uniform",
-    "BetaDistributed",
-    "Empirical",
-    "Mixture",
-    "Drift",
-    "Still",
-    "Rotting",
-    "Rising",
-    "Crash",
-    "Fatigue",
-    "JumpAt",
-    "Phases",
-    "RandomWalk",
-    "Turnover",
-    "Adversary",
-    "Noise",
-    "Bernoulli",
-    "GapUniform",
-    "BetaNoise",
-    "Exact",
-    # Policies, and the bases that some of them run.
-    "Policy",
-    "Forager",
-    "Elimination",
-    "Blackbox",
-    "Subsample",
-    "SSUCB",
-    "UCBTASW",
-    "AUCBTASW",
-    "CBT",
-    "EmpiricalCBT",
-    "KFailure",
-    "MRun",
-    "UniformPlay",
-    "Oracle",
-    "Base",
-    "UCB",
-    "AsymptoticUCB",
-    "KLUCB",
-    "Thompson",
-    "SuccessiveElimination",
-    "Greedy",
-    # Simulate, or play live.
-    "simulate",
-    "Result",
-    "Bandit",
-    "Decision",
-    "Told",
-    "NoMoreItems",
-    "SnapshotError",
-    "spec_from_json",
-]
+__all__ = [name for name, value in globals().items() if callable(value) and not name.startswith("_")]

@@ -6,10 +6,10 @@ whose expectation is the mean.
 
 import abc
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from .contract import register
-from .specs import Spec, positive
+from .specs import Spec, exported, positive
 from .streams import beta_draw, uniform
 
 
@@ -109,6 +109,11 @@ class BetaNoise(Noise):
 
     concentration: float
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(concentration=10.0),)
+
     def __post_init__(self) -> None:
         value = positive("BetaNoise", "concentration", self.concentration)
         object.__setattr__(self, "concentration", value)
@@ -158,3 +163,6 @@ def exact_reward(noise: ExactState, mean: float, bits: int) -> float:
 
 
 register(ExactState, reward_of=exact_reward)
+
+
+__all__ = exported(globals())

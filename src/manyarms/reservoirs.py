@@ -9,14 +9,14 @@ small x.
 import abc
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arithmetic import power
 from .contract import fresh_mean, register
-from .specs import Fraction, Positive, Spec, fraction, positive, several
+from .specs import Fraction, Positive, Spec, exported, fraction, positive, several
 from .streams import beta_draw, follow, index_below, uniform
 
 
@@ -76,6 +76,11 @@ class PowerLaw(Reservoir):
     beta: Positive
     top: Fraction = 1.0
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(beta=2.0),)
+
     def start(self) -> PowerLawState:
         """The state that the compiled loop carries."""
         return PowerLawState(exponent=1.0 / self.beta, top=self.top)
@@ -127,6 +132,11 @@ class Uniform(Reservoir):
 
     low: Fraction = 0.0
     high: Fraction = 1.0
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(0.1, 0.8),)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -186,6 +196,11 @@ class BetaDistributed(Reservoir):
 
     a: float
     b: float
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(2.0, 3.0),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", positive("BetaDistributed", "a", self.a))
@@ -249,6 +264,11 @@ class Empirical(Reservoir):
 
     means: tuple[float, ...]
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls((0.1, 0.4, 0.2, 0.9)),)
+
     def __post_init__(self) -> None:
         try:
             values = tuple(fraction("Empirical", "each of the means", value) for value in self.means)
@@ -310,6 +330,11 @@ class Mixture(Reservoir):
     reservoirs: tuple[Reservoir, ...]
     weights: tuple[float, ...] | None = None
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls((Uniform(0.0, 0.5), PowerLaw(beta=2.0)), weights=(9.0, 1.0)),)
+
     def __post_init__(self) -> None:
         parts = several("Mixture", "reservoirs", self.reservoirs)
         if len(parts) < 2 or not all(isinstance(part, Reservoir) for part in parts):
@@ -361,3 +386,6 @@ register(MixtureState, fresh_mean=mixture_mean)
 def _exp(exponent: float) -> float:
     """The exponential; infinite where it is too large for a float."""
     return math.exp(exponent) if exponent < 709.0 else math.inf
+
+
+__all__ = exported(globals())

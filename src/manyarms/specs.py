@@ -41,6 +41,11 @@ class Spec:
         for name, check in checks_of(spec_type).items():
             object.__setattr__(self, name, check(spec_type.__name__, name, getattr(self, name)))
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on: one as it is, unless a type has some that get more out of it."""
+        return (cls(),)
+
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
@@ -64,6 +69,12 @@ class Spec:
                 text = value.label() if isinstance(value, Spec) else repr(value)
                 shown.append(f"{field.name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def exported(names: Mapping[str, Any]) -> list[str]:
+    """Of the names of a module, those of spec types: what it exports."""
+    types = {name: value for name, value in names.items() if isinstance(value, type) and value is not Spec}
+    return [name for name, value in types.items() if issubclass(value, Spec)]
 
 
 Check = Callable[[str, str, Any], Any]

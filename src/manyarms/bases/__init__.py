@@ -1,11 +1,12 @@
 """Bases: finite-armed policies that others run on a subsample. One file for each."""
 
-from .asymptotic_ucb import AsymptoticUCB
-from .base import Base
-from .greedy import Greedy
-from .kl_ucb import KLUCB
-from .successive_elimination import SuccessiveElimination
-from .thompson import Thompson
-from .ucb import UCB
+from ..specs import exported
+from .asymptotic_ucb import AsymptoticUCB as AsymptoticUCB
+from .base import Base as Base
+from .greedy import Greedy as Greedy
+from .kl_ucb import KLUCB as KLUCB
+from .successive_elimination import SuccessiveElimination as SuccessiveElimination
+from .thompson import Thompson as Thompson
+from .ucb import UCB as UCB
 
-__all__ = ["KLUCB", "UCB", "AsymptoticUCB", "Base", "Greedy", "SuccessiveElimination", "Thompson"]
+__all__ = exported(globals())

@@ -15,7 +15,7 @@ in every round until they have separated.
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,11 @@ class AsymptoticUCB(Base):
     """
 
     sigma: float = 1.0
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(sigma=0.5),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", positive("AsymptoticUCB", "sigma", self.sigma))

@@ -1,27 +1,17 @@
 """Drifts: what a play does to the arm that was played. One file for each way."""
 
-from .adversary import Adversary
-from .base import Drift, register_drift
-from .crash import Crash
-from .fatigue import Fatigue
-from .jump_at import JumpAt
-from .phases import Phases
-from .random_walk import RandomWalk
-from .still import Still
-from .trend import Rising, Rotting
-from .turnover import Turnover
+from ..specs import exported
+from .adversary import Adversary as Adversary
+from .base import Drift as Drift
+from .base import register_drift as register_drift
+from .crash import Crash as Crash
+from .fatigue import Fatigue as Fatigue
+from .jump_at import JumpAt as JumpAt
+from .phases import Phases as Phases
+from .random_walk import RandomWalk as RandomWalk
+from .still import Still as Still
+from .trend import Rising as Rising
+from .trend import Rotting as Rotting
+from .turnover import Turnover as Turnover
 
-__all__ = [
-    "Adversary",
-    "Crash",
-    "Drift",
-    "Fatigue",
-    "JumpAt",
-    "Phases",
-    "RandomWalk",
-    "Rising",
-    "Rotting",
-    "Turnover",
-    "Still",
-    "register_drift",
-]
+__all__ = exported(globals())

@@ -7,7 +7,7 @@ the candidate, just played, loses ``size``, and the vote begins anew.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ..compiled import replaced
 from ..contract import Play
@@ -44,6 +44,11 @@ class Adversary(Drift):
 
     patience: int = 100
     size: float = 0.3
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(patience=10, size=0.3),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "patience", count("Adversary", "patience", self.patience))

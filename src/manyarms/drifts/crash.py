@@ -1,7 +1,7 @@
 """Arms that break down all at once."""
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ..contract import Play, fresh_mean
 from ..specs import fraction
@@ -37,6 +37,11 @@ class Crash(Drift):
 
     probability: float
     to: float | str = "fresh"
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(probability=0.05),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probability", fraction("Crash", "probability", self.probability))

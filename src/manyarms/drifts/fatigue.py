@@ -5,7 +5,7 @@ honeymoon speaks for the arm long after it has gone bad.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ..contract import Play
 from ..specs import count, number
@@ -41,6 +41,11 @@ class Fatigue(Drift):
 
     after: int
     rate: float
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(after=4, rate=0.05),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "after", count("Fatigue", "after", self.after))

@@ -1,7 +1,7 @@
 """Arms that jump once, at a given play."""
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ..contract import Play
 from ..specs import count, number
@@ -37,6 +37,11 @@ class JumpAt(Drift):
 
     play: int
     size: float
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(play=3, size=-0.3),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "play", count("JumpAt", "play", self.play))

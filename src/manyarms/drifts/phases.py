@@ -2,12 +2,15 @@
 
 import dataclasses
 import itertools
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ..compiled import replaced
 from ..contract import Play, begin, moved
 from ..specs import count, several
+from .adversary import Adversary
 from .base import Drift, register_drift
+from .still import Still
+from .trend import Rotting
 
 
 class PhasesState(NamedTuple):
@@ -40,6 +43,11 @@ class Phases(Drift):
 
     drifts: tuple[Drift, ...]
     ends: tuple[int, ...]
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls((Still(), Rotting(0.01), Adversary(patience=5, size=0.2)), ends=(50, 100)),)
 
     def __post_init__(self) -> None:
         drifts = several("Phases", "drifts", self.drifts)

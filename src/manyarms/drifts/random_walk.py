@@ -1,7 +1,7 @@
 """Arms that wander."""
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ..contract import Play
 from ..specs import positive
@@ -32,6 +32,11 @@ class RandomWalk(Drift):
     """
 
     size: float
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(size=0.05),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", positive("RandomWalk", "size", self.size))

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import re
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ..arithmetic import power
 from ..contract import Play
@@ -106,6 +106,11 @@ class Rotting(Drift):
 
     rate: str | float = "1/t"
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(rate="1/t"),)
+
     def __post_init__(self) -> None:
         kind, size, _ = parse_rate("Rotting", self.rate)
         if kind == CONSTANT:
@@ -133,6 +138,11 @@ class Rising(Drift):
     """
 
     rate: str | float = "1/t"
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(rate=0.01),)
 
     def __post_init__(self) -> None:
         kind, size, _ = parse_rate("Rising", self.rate)

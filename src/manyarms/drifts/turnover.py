@@ -5,7 +5,7 @@ each new one a policy has to search again from nothing.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ..compiled import replaced
 from ..contract import Play
@@ -47,6 +47,11 @@ class Turnover(Drift):
 
     length: int
     to: float = 0.0
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(length=40, to=0.1),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", count("Turnover", "length", self.length))

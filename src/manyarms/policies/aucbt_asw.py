@@ -23,7 +23,7 @@ as logarithms, which do not overflow.
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from ..contract import Choice, Counts, register
 from ..specs import fraction, positive
 from ..streams import UNSET_KEY, bits_at, uniform
 from .base import (
+    DOUBLING,
     NO_BLOCK,
     NOTHING,
     Block,
@@ -148,6 +149,15 @@ class AUCBTASW(Policy):
     scale_log: str | None = None
     top: float = 1.0
     horizon: int | str | None = None
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (
+            # Bonuses so small that bad arms are dropped within a few plays.
+            cls(width=0.1),
+            cls(preset="published", width=0.3, scale=0.1, horizon=DOUBLING),
+        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "top", fraction("AUCBTASW", "top", self.top))

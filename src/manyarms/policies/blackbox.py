@@ -23,18 +23,21 @@ that make the subsample smaller than such arms are many, they all stay.
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import power
 from ..bases.base import Base
+from ..bases.greedy import Greedy
+from ..bases.ucb import UCB
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, learn, pick, register, relocate, renew
 from ..specs import flag, fraction, number, positive
 from ..streams import UNSET_KEY
 from .base import (
+    DOUBLING,
     NO_BLOCK,
     NOTHING,
     Block,
@@ -187,6 +190,15 @@ class Blackbox(Policy):
     top: float = 1.0
     horizon: int | str | None = None
     warm_start: bool | None = None
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (
+            cls(base=UCB(), beta=1.0),
+            cls(base=UCB(), beta=0.5, preset="published", threshold=0.02, log_power=1.0, horizon=DOUBLING),
+            cls(base=Greedy(), beta="auto", threshold=0.1, warm_start=True),
+        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Base):

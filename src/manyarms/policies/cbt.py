@@ -23,7 +23,7 @@ more counts for the target only. With ``beta="auto"`` beta is estimated anew whe
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, register
 from ..specs import count, positive
 from .base import (
+    DOUBLING,
     NO_BLOCK,
     NOTHING,
     Block,
@@ -145,6 +146,14 @@ class CBT(Policy):
     first_loss: float = 1.0
     target: float | None = None
     horizon: int | str | None = None
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (
+            cls(beta=1.0),
+            cls(beta="auto"),
+        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", checked_beta("CBT", self.beta))
@@ -365,6 +374,15 @@ class EmpiricalCBT(Policy):
 
     keep: int = 65_536
     horizon: int | str | None = None
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (
+            cls(),
+            # So few arms that good ones are let go.
+            cls(keep=5, horizon=DOUBLING),
+        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", count("EmpiricalCBT", "keep", self.keep))

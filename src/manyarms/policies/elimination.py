@@ -24,7 +24,7 @@ for every block (`policies.tail`); should that make the subsample smaller than t
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from ..contract import Choice, Counts, register, relocate
 from ..specs import flag, fraction, positive
 from ..streams import UNSET_KEY, bits_at, index_below, u64
 from .base import (
+    DOUBLING,
     NO_BLOCK,
     NOTHING,
     Block,
@@ -165,6 +166,17 @@ class Elimination(Policy):
     warm_start: bool | None = None
     top: float = 1.0
     horizon: int | str | None = None
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (
+            cls(beta=1.0),
+            # Restarts within a few rounds, with the subsample of the paper's text.
+            cls(beta=1.0, preset="paper", threshold=0.02, horizon=DOUBLING),
+            cls(beta=0.5, preset="published", threshold=0.1),
+            cls(beta="auto", threshold=0.02),
+        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", checked_beta("Elimination", self.beta))

@@ -18,7 +18,7 @@ that has passed changes nothing. A late reward for an arm that was left meanwhil
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, register
 from ..specs import count, flag
 from .base import (
+    DOUBLING,
     NO_BLOCK,
     NOTHING,
     Block,
@@ -72,6 +73,11 @@ class KFailure(Policy):
     """
 
     failures: int = 1
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(failures=2),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "failures", count("KFailure", "failures", self.failures))
@@ -186,6 +192,14 @@ class MRun(Policy):
     run: int | None = None
     recall: bool = True
     horizon: int | str | None = None
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (
+            cls(),
+            cls(run=3, recall=False, horizon=DOUBLING),
+        )
 
     def __post_init__(self) -> None:
         if self.run is not None:

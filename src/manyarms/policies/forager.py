@@ -32,7 +32,7 @@ an e-detector (Shin, Ramdas & Rinaldo, arXiv:2203.03532), the mean of three with
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,6 +148,14 @@ class Forager(Policy):
     first_look: float = 3.0
     false_alarms: float = 0.5
     wary: float = 4.0
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (
+            cls(),
+            cls(keep=3, slack=0.5, first_look=1.0, false_alarms=0.9, wary=10.0),
+        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", count("Forager", "keep", self.keep))

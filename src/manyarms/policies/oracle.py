@@ -10,7 +10,7 @@ Source: none needed.
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,11 @@ class Oracle(Policy):
     sees_means: ClassVar[bool] = True
 
     keep: int = 256
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (cls(keep=16),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", count("Oracle", "keep", self.keep))

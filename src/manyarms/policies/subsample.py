@@ -18,7 +18,7 @@ many arms are drawn for the rest of the run. Without a horizon, beta is estimate
 import abc
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,13 @@ from numpy.typing import NDArray
 from ..arithmetic import binary_log, ceiling, natural_log, power
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
+from ..bases.greedy import Greedy
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, learn, register, renew
 from ..specs import count, positive
 from ..streams import UNSET_KEY
 from .base import (
+    DOUBLING,
     NO_BLOCK,
     NOTHING,
     Block,
@@ -282,6 +284,15 @@ class Subsample(FixedSubsample):
     arms: int | None = None
     horizon: int | str | None = None
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (
+            cls(base=Greedy(), beta=1.0),
+            cls(base=Greedy(), beta=2.0, arms=20, horizon=DOUBLING),
+            cls(base=Greedy(), beta="auto"),
+        )
+
     def __post_init__(self) -> None:
         if not isinstance(self.base, Base):
             raise TypeError(f"Subsample: base must be a base such as ma.Greedy(), not {self.base!r}")
@@ -338,6 +349,14 @@ class SSUCB(FixedSubsample):
     sigma: float | None = None
     arms: int | None = None
     horizon: int | str | None = None
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (
+            cls(beta=1.0),
+            cls(beta=0.5, preset="published"),
+        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", checked_beta("SSUCB", self.beta))

@@ -22,7 +22,7 @@ needs room for as many numbers as there are rounds.
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, register
 from ..specs import count, fraction, number, positive
 from .base import (
+    DOUBLING,
     NO_BLOCK,
     NOTHING,
     Block,
@@ -163,6 +164,15 @@ class UCBTASW(Policy):
     width: float = 12.0
     top: float = 1.0
     horizon: int | str | None = None
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on."""
+        return (
+            cls(beta=1.0, variation=1.0, width=0.1),
+            cls(beta=0.5, changes=3, width=0.3, horizon=DOUBLING),
+            cls(beta="auto", variation=1.0, width=0.1),
+        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", checked_beta("UCBTASW", self.beta))
