@@ -170,7 +170,7 @@ class Run:
         stop: NDArray[np.int64] | None = None,
         loop: Callable[..., int] | None = None,
     ) -> int:
-        """Play replications first … last - 1, counted from the job's first, on this core; return how many were finished.
+        """Play replications first … last - 1 of the job on this core; return how many were finished.
 
         A log is of the last one. Once ``stop[0]`` is not 0, the rest is left. ``loop`` is ``play_replications``,
         compiled, or its ``function``, the same as plain Python.
