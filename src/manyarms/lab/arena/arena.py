@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 
 from ...policies import Policy
 from ..running.bar import run_with_bar
-from ..running.runner import plan, slug
+from ..running.folder import slug
+from ..running.runner import plan
 from ..studies.study import Cell, Study
 from .scores import Scores
 from .tables import CONTESTS, ENTRANTS, GROUPS, HALVES, QUICK_ENTRANTS, Contest, Entrant, Plays, quick_contests

@@ -19,7 +19,7 @@ from ...policies import AUCBTASW, SSUCB, Blackbox, Elimination, Policy
 from ...reservoirs import PowerLaw
 from ...specs import count, positive
 from ...world import World
-from ..studies.study import MADE, Cell, Study
+from ..studies.study import NAMED_STUDIES, Cell, Study
 from .published import Capped, RottingByBlocks, RottingByPlays, SameArms
 
 BETAS = (0.8, 1.0, 1.2)
@@ -145,7 +145,7 @@ def figure_1(
     return Study(f"figure-1-{mode}", tuple(cells), replications, seed, about=about[mode])
 
 
-MADE.update({f"figure-1-{mode}": functools.partial(figure_1, mode) for mode in MODES})
+NAMED_STUDIES.update({f"figure-1-{mode}": functools.partial(figure_1, mode) for mode in MODES})
 
 
 def end_points(mode: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from ...world import World
 from ..figures.statistics import with_half_width
 from ..pages.report import FINDINGS, Section
 from ..running.files import CellResult
-from ..studies.study import MADE, Cell, Study
+from ..studies.study import NAMED_STUDIES, Cell, Study
 
 BETAS = (0.5, 1.0, 2.0)
 HORIZONS = (2**14, 2**17, 2**20)
@@ -139,5 +139,5 @@ def findings(results: Sequence[CellResult]) -> list[Section]:
     ]
 
 
-MADE["lower-bound"] = lower_bound
+NAMED_STUDIES["lower-bound"] = lower_bound
 FINDINGS["lower-bound"] = findings

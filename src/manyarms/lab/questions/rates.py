@@ -36,7 +36,7 @@ from ..figures.figures import MARKERS, WIDTHS, styled
 from ..figures.statistics import Floats, Slope, final_regrets, log_log_slope, with_half_width
 from ..pages.report import FINDINGS, Section
 from ..running.files import CellResult
-from ..studies.study import MADE, Cell, Study
+from ..studies.study import NAMED_STUDIES, Cell, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -302,5 +302,5 @@ def rates_figure(results: Sequence[CellResult]) -> "Figure":
     return figure
 
 
-MADE["rates"] = rates
+NAMED_STUDIES["rates"] = rates
 FINDINGS["rates"] = findings

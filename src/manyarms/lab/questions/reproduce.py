@@ -10,7 +10,7 @@ from typing import Any
 from ...results import Table
 from ..pages.report import Section, write_report
 from ..running.bar import run_with_bar
-from ..running.files import CellResult, read_result, summary
+from ..running.files import CellResult, read_all, summary
 from .figure_1 import BETAS, DIFFERENCES, HORIZONS, MODES, REPLICATIONS, SEED, end_points, figure_1
 
 Results = Mapping[str, Sequence[CellResult]]
@@ -32,7 +32,7 @@ def reproduce(
     found = {}
     for mode in modes:
         study = figure_1(mode, betas, horizons, replications, seed)
-        found[mode] = [read_result(path) for path in run_with_bar(study, folder, jobs=jobs, device=device)]
+        found[mode] = read_all(run_with_bar(study, folder, jobs=jobs, device=device), study)
     return found
 
 

@@ -1,17 +1,19 @@
 """Result files: Parquet, written at once or not at all, that know how they were made.
 
 A file holds some replications of one cell of a study: one row for each replication and checkpoint. Its
-metadata holds the study, the seed, the version of the package and a digest of its sources, so a result
-can be run again from the file alone.
+metadata holds the cell, the seed, the version of the package and a digest of its sources, so a result can be run
+again from the file alone. The study itself stands once beside its results, in ``study.json``; they name its digest.
 """
 
+import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
 import math
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +23,17 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ...compiled import source_digest
-from ...results import mean_and_half_width
+from ...results import column_of, mean_and_half_width
 from ...trace import COLUMNS
 from ...version import __version__
 from ..studies.modules import modules_of, source_of
 from ..studies.study import Cell, Study, study_digest
 
-FORMAT = 1
+FORMAT = 2
+"""Files of format 1 are still read: each holds its whole study, and its digest is of the values alone."""
+
 KEY = b"manyarms"
+STUDY = "study.json"
 
 
 class BadFile(ValueError):
@@ -42,7 +47,7 @@ class CellResult:
     Attributes
     ----------
     study
-        The study, as it was run.
+        The study, as it was run; of a file that stands alone, a study of its one cell.
     index
         Which of its cells.
     first
@@ -62,10 +67,10 @@ class CellResult:
 
     def __post_init__(self) -> None:
         if not self.sources:
-            object.__setattr__(self, "sources", sources_of(self.study.cells[self.index]))
+            object.__setattr__(self, "sources", sources_of(self.cell))
 
     @property
-    def cell(self) -> Any:
+    def cell(self) -> Cell:
         """The cell."""
         return self.study.cells[self.index]
 
@@ -76,35 +81,51 @@ class CellResult:
 
     def column(self, name: str) -> NDArray[np.float64]:
         """One column: a row for each replication, an entry for each checkpoint."""
-        if name not in COLUMNS:
-            raise KeyError(f"no column {name!r}; there are {', '.join(COLUMNS)}")
-        return self.values[:, :, COLUMNS.index(name)]
+        return column_of(self.values, name)
+
+    def final(self, name: str = "regret") -> NDArray[np.float64]:
+        """One number for each replication, after the last round."""
+        return self.column(name)[:, -1]
 
     def metadata(self) -> dict[str, Any]:
         """What a file says of itself."""
-        return {
+        said = {
             "format": FORMAT,
             "version": self.version,
             "sources": self.sources,
-            "study": self.study.to_json(),
-            "cell": self.index,
+            "study": {"name": self.study.name, "digest": self.study.digest()},
+            "index": self.index,
+            "cell": self.cell.to_json(),
+            "seed": self.study.seed,
+            "checkpoints": self.rounds.tolist(),
             "first": self.first,
-            "digest": values_digest(self.values),
         }
+        return said | {"digest": digest_of(self.values, said)}
 
 
-def values_digest(values: NDArray[np.float64]) -> str:
-    """Thirty-two hex digits that change with any bit of the values."""
-    return hashlib.sha256(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data).hexdigest()[:32]
+def digest_of(values: NDArray[np.float64], said: Mapping[str, Any]) -> str:
+    """Thirty-two hex digits that change with any bit of the values and with all that is said of them."""
+    digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode() if said else b"")
+    digest.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()[:32]
+
+
+@functools.cache
+def package_sources() -> str:
+    """The digest of the package's sources when it was first asked for: what is loaded stays as it is."""
+    return source_digest()
 
 
 def sources_of(cell: Cell) -> str:
     """A digest of the sources that play a cell: the package's, and those of specs from elsewhere."""
-    digest = hashlib.sha256(source_digest().encode())
+    digest = hashlib.sha256(package_sources().encode())
     for module in sorted(modules_of((cell.policy, cell.world))):
         # Typed at a prompt: nobody can say whether it is still the same.
         digest.update(source_of(module) or os.urandom(16))
     return digest.hexdigest()[:16]
+
+
+# ---------------------------------------------------------------- writing
 
 
 def write_result(path: Path, result: CellResult) -> None:
@@ -122,6 +143,14 @@ def write_result(path: Path, result: CellResult) -> None:
     table = table.replace_schema_metadata({KEY: said.encode()})
     with at_once(path) as temporary:
         pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+
+
+def write_study(folder: Path, study: Study) -> None:
+    """Put a study beside its results, unless it is there."""
+    said = study.to_json() | ({"file": study.file} if study.file else {})
+    if said != read_json(folder / STUDY):
+        with at_once(folder / STUDY) as temporary:
+            temporary.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
 
 
 class at_once:  # noqa: N801, used as a statement
@@ -162,11 +191,45 @@ def _umask() -> int:
     return mask
 
 
-def read_result(path: Path) -> CellResult:
-    """Read a file back, or say what is wrong with it."""
+# ---------------------------------------------------------------- reading
+
+
+def read_result(path: Path, study: Study | None = None) -> CellResult:
+    """Read a file back, or say what is wrong with it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    study
+        The study it is of, if it is at hand: else it is looked for beside the file. A file that stands alone is
+        read as of a study that has its cell only.
+    """
+    said, rows = _contents(path)
+    try:
+        study = _study_of(path, said, study)
+    except BadFile:
+        if "cell" not in said:
+            raise
+        study = None
+    return _result(path, said, rows, study)
+
+
+def read_all(paths: Iterable[Path], study: Study | None = None) -> list[CellResult]:
+    """Read the files of one study, which is made once; if it is not at hand, it must be beside them."""
+    results = []
+    for path in paths:
+        said, rows = _contents(path)
+        study = _study_of(path, said, study)
+        results.append(_result(path, said, rows, study))
+    return results
+
+
+def _contents(path: Path) -> tuple[dict[str, Any], NDArray[np.float64]]:
+    """What a file says of itself, and a row of values for each replication and checkpoint."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            said = json.loads((file.schema_arrow.metadata or {})[KEY])
+            said = _said(file.schema_arrow)
             rows = np.empty((0, len(COLUMNS)))
             for name in file.schema_arrow.names:  # one by one: there may be much of them
                 column = file.read([name])[name].to_numpy()
@@ -180,40 +243,102 @@ def read_result(path: Path) -> CellResult:
         raise BadFile(f"{path} is no result of manyarms") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadFile(f"{path} is damaged: {error}") from None
-    if not isinstance(said, dict) or said.get("format") != FORMAT:
-        raise BadFile(f"{path} has another format than {FORMAT}, which this version of manyarms reads")
-    try:
-        study = Study.from_json(said["study"])
-        cell = study.cells[said["cell"]]
-        checkpoints = study.rounds_kept(cell).size
+    if said.get("format") not in range(1, FORMAT + 1):
+        raise BadFile(f"{path} has another format than 1 to {FORMAT}, which this version of manyarms reads")
+    return said, rows
+
+
+def _said(schema: pa.Schema) -> dict[str, Any]:
+    """What a file says of itself, that of format 1 with the words of today."""
+    said = json.loads((schema.metadata or {})[KEY])
+    if not isinstance(said, dict):
+        return {}
+    if said.get("format") == 1:
+        whole = said["study"]
+        said["study"] = {"name": whole["name"], "digest": study_digest(whole), "whole": whole}
+        said["index"] = said.pop("cell")
+    return said
+
+
+def _study_of(path: Path, said: Mapping[str, Any], study: Study | None) -> Study:
+    """The study of a file: the one at hand if it is that, else the one inside, else the one beside it."""
+    with _named(path):
+        digest = said["study"]["digest"]
+        if study is not None and study.digest() == digest:
+            return study
+        whole = said["study"].get("whole") or json_beside(path, digest)
+        if whole is None:
+            raise BadFile(f"{path}: its study ({digest}) is not beside it, in {STUDY}; run the study again")
+        return Study.from_json(whole)
+
+
+def _result(path: Path, said: Mapping[str, Any], rows: NDArray[np.float64], study: Study | None) -> CellResult:
+    """The result, if its numbers are those that were written."""
+    with _named(path):
+        index = 0 if study is None else int(said["index"])
+        if study is None:
+            study = Study(
+                name=said["study"]["name"],
+                cells=(Cell.from_json(said["cell"]),),
+                replications=said["first"] + len(rows) // len(said["checkpoints"]),
+                seed=said["seed"],
+                checkpoints=said["checkpoints"],
+            )
+        checkpoints = study.rounds_kept(study.cells[index]).size
         values = rows.reshape(len(rows) // checkpoints, checkpoints, len(COLUMNS))
-        if values_digest(values) != said["digest"]:
+        described = {name: value for name, value in said.items() if name != "digest"} if said["format"] > 1 else {}
+        if digest_of(values, described) != said["digest"]:
             raise BadFile(f"{path} is damaged: its numbers are not those that were written")
-        return CellResult(
-            study=study,
-            index=said["cell"],
-            first=int(said["first"]),
-            values=values,
-            version=str(said["version"]),
-            sources=str(said["sources"]),
-        )
+        return CellResult(study, index, int(said["first"]), values, str(said["version"]), str(said["sources"]))
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """What is wrong in here is wrong with this file."""
+    try:
+        yield
+    except BadFile:
+        raise
     except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise BadFile(f"{path} cannot be read: {type(error).__name__} {error}") from None
 
 
-def study_of(path: Path) -> str | None:
+def study_digest_of(path: Path) -> str | None:
     """The digest of the study that a file says it is of; None if it is damaged or not one of ours."""
     try:
-        return study_digest(json.loads((pq.read_schema(path).metadata or {})[KEY])["study"])
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
+        return str(_said(pq.read_schema(path))["study"]["digest"])
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds; None if there is none, or nothing that can be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def aside(digest: str) -> str:
+    """What the file of a study is called while another study of the same name stands in its place."""
+    return f"study-{digest}.json"
+
+
+def json_beside(path: Path, digest: str) -> Any:
+    """The study with this digest as JSON, from the folder above a result file or from its own; None if not there."""
+    for folder in (path.parent.parent, path.parent):
+        for name in (STUDY, aside(digest)):
+            said = read_json(folder / name)
+            if isinstance(said, dict) and study_digest(said) == digest:
+                return said
+    return None
 
 
 def summary(results: Iterable[CellResult]) -> list[dict[str, Any]]:
     """One row for each cell: its mean regret at the end, and the spread over replications."""
     rows = []
     for result in results:
-        regret = result.column("regret")[:, -1]
+        regret = result.final("regret")
         mean, half_width = mean_and_half_width(regret)
         rows.append(
             {
@@ -224,8 +349,8 @@ def summary(results: Iterable[CellResult]) -> list[dict[str, Any]]:
                 "mean": mean,
                 "half_width": half_width,
                 "sd": float(regret.std(ddof=1)) if len(regret) > 1 else math.nan,
-                "restarts": float(result.column("restarts")[:, -1].mean()),
-                "arms": float(result.column("arms")[:, -1].mean()),
+                "restarts": float(result.final("restarts").mean()),
+                "arms": float(result.final("arms").mean()),
             }
         )
     return rows
