@@ -109,7 +109,7 @@ def ratios(results: Sequence[CellResult]) -> list[dict[str, Any]]:
                 row: dict[str, Any] = {"world": name, "beta": beta, "policy": policy}
                 means = []
                 for horizon in HORIZONS:
-                    regrets = named[world_name(name, beta), policy, horizon].column("regret")[:, -1]
+                    regrets = named[world_name(name, beta), policy, horizon].final("regret")
                     mean, half_width = mean_and_half_width(regrets / hard.bound(beta, horizon))
                     row[f"T = {horizon:,}"] = with_half_width(mean, half_width)
                     means.append(mean)
