@@ -144,7 +144,7 @@ class Arena:
             rows.append({"contest": contest.name, "half": contest.half} | said)
             del rows[-1]["study"], rows[-1]["start"]
         total = dict(rows[0]) | {"contest": "all", "half": "both" if len({row["half"] for row in rows}) > 1 else ""}
-        total |= {name: sum(row[name] for row in rows) for name in rows[0] if name not in total or name in SUMMED}
+        total |= {name: sum(row[name] for row in rows) for name in SUMMED}
         return [*rows, total]
 
     def run(self, folder: str | Path, **where: Any) -> Scores:

@@ -257,14 +257,14 @@ def heat_figure(scores: Scores) -> "Figure":
     layout = Layout(scores)
     with styled():
         chart = _Chart(layout, len(scores.contests))
-        places = chart.draw_heads()
+        places = chart.heads()
         chart.line(0.0, "geometric mean", weight="bold")
         for name, duels in layout.duels.items():
             if duels:
                 chart.field(places[name], 0.0, geometric_mean(duels), weight="bold")
         y = 1.0
         for half, contests in layout.halves:
-            chart.line(y + 0.2, f"{half} half", color=PALE)
+            chart.line(y + 0.2, f"{half} half", colour=PALE)
             y += HEADING
             for contest in contests:
                 chart.line(y, contest.name)
@@ -272,7 +272,7 @@ def heat_figure(scores: Scores) -> "Figure":
                     if (contest.name, name) in layout.at:
                         chart.field(x, y, layout.at[contest.name, name].ratio)
                 y += 1.0
-        chart.draw_legend(y + 0.8)
+        chart.legend(y + 0.8)
     return chart.figure
 
 
@@ -281,7 +281,9 @@ class _Chart:
 
     def __init__(self, layout: Layout, contests: int) -> None:
         import matplotlib.pyplot as plt
+        from matplotlib.patches import Rectangle
 
+        self.rectangle = Rectangle
         self.layout = layout
         self.across = sum(len(members) for _, members in layout.groups) + GAP * (len(layout.groups) - 1)
         down = contests + 1.0 + HEADING * len(layout.halves)
@@ -296,53 +298,46 @@ class _Chart:
         self.panel.set_ylim(down, 0.0)
         self.panel.axis("off")
 
+    def write(self, x: float, y: float, text: str, scale: float = 1.0, **look: Any) -> None:
+        """A text around a point."""
+        self.panel.text(x, y, text, fontsize=self.size * scale, **({"ha": "center", "va": "center"} | look))
+
+    def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        """A coloured box."""
+        self.panel.add_patch(self.rectangle((x, y), width, height, facecolor=colour, linewidth=0.0, clip_on=False))
+
     def field(self, x: float, y: float, ratio: Ratio, weight: str = "normal") -> None:
         """A ratio on its colour."""
-        colours = HEATS[heat_of(ratio.value)].light
-        self._box((x, y, 0.96, 0.92), y + 0.5, ratio_text(ratio.value), colours, weight)
+        colour, ink = HEATS[heat_of(ratio.value)].light
+        self.box(x, y, 0.96, 0.92, colour)
+        self.write(x + 0.48, y + 0.5, ratio_text(ratio.value), color=ink, weight=weight)
 
-    def line(self, y: float, name: str, weight: str = "normal", color: str = INK) -> None:
+    def line(self, y: float, name: str, weight: str = "normal", colour: str = INK) -> None:
         """The name of a row."""
-        where: dict[str, Any] = {"ha": "right", "va": "center"}
-        self.panel.text(-0.25, y + 0.5, name, fontsize=self.size * 1.1, weight=weight, color=color, **where)
+        self.write(-0.25, y + 0.5, name, 1.1, color=colour, weight=weight, ha="right")
 
-    def draw_heads(self) -> dict[str, float]:
+    def heads(self) -> dict[str, float]:
         """What groups are told and the names of entrants; return where each entrant stands."""
         places: dict[str, float] = {}
         x = 0.0
         for told, members in self.layout.groups:
-            self.panel.text(x, -11.4, _told(told), fontsize=self.size * 1.2, color=PALE)
+            self.write(x, -11.4, _told(told), 1.2, color=PALE, ha="left", va="baseline")
             self.panel.plot([x, x + len(members)], [-11.0, -11.0], color="#B9C0C8", linewidth=0.6, clip_on=False)
             for entrant in members:
                 places[entrant.name] = x
-                where: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "bottom"}
-                self.panel.text(x + 0.5, -0.4, entrant.name, fontsize=self.size * 1.1, **where)
+                self.write(x + 0.5, -0.4, entrant.name, 1.1, rotation=90, va="bottom")
                 x += 1.0
             x += GAP
         return places
 
-    def draw_legend(self, y: float) -> None:
+    def legend(self, y: float) -> None:
         """What each colour says."""
         width = self.across / len(HEATS)
         for place, (heat, label) in enumerate(zip(HEATS, heat_labels(), strict=True)):
+            colour, ink = heat.light
+            self.box(place * width, y, width * 0.98, 1.1, colour)
             short = label.replace("below ", "< ").replace(" and more", " +").replace(" – ", "–")
-            self._box((place * width, y, width * 0.98, 1.1), y + 0.55, short, heat.light)
-
-    def _box(
-        self,
-        box: tuple[float, float, float, float],
-        middle: float,
-        text: str,
-        colours: tuple[str, str],
-        weight: str = "normal",
-    ) -> None:
-        from matplotlib.patches import Rectangle
-
-        x, y, width, height = box
-        colour, ink = colours
-        self.panel.add_patch(Rectangle((x, y), width, height, facecolor=colour, linewidth=0.0, clip_on=False))
-        where: dict[str, Any] = {"ha": "center", "va": "center"}
-        self.panel.text(x + width / 2.0, middle, text, color=ink, fontsize=self.size, weight=weight, **where)
+            self.write((place + 0.49) * width, y + 0.55, short, color=ink)
 
 
 def write_figures(scores: Scores, folder: str | Path) -> list[Path]:

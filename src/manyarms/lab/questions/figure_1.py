@@ -145,17 +145,7 @@ def end_points(mode: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]
     """A study's summary with the published numbers beside ours."""
     found = []
     for row in rows:
-        beta = float(row["world"].removeprefix("beta "))
-        published = published_regret(row["policy"], beta, row["horizon"])
-        found.append(
-            {
-                "mode": mode,
-                "policy": row["policy"],
-                "beta": beta,
-                "horizon": row["horizon"],
-                "mean": row["mean"],
-                "sd": row["sd"],
-                "published": published,
-            }
-        )
+        policy, beta, horizon = row["policy"], float(row["world"].removeprefix("beta ")), row["horizon"]
+        ours = {"mode": mode, "policy": policy, "beta": beta, "horizon": horizon, "mean": row["mean"], "sd": row["sd"]}
+        found.append(ours | {"published": published_regret(policy, beta, horizon)})
     return found

@@ -1,11 +1,11 @@
 """Result files: Parquet, written at once or not at all, that know how they were made.
 
 A file holds some replications of one cell of a study: one row for each replication and checkpoint. Its
-metadata holds the cell, the seed, the version of the package and a digest of its sources, so a result can be run
-again from the file alone. The study itself stands once beside its results, in ``study.json``; they name its digest.
+metadata holds what the study says of this cell, the version of the package and a digest of its sources, so a result
+can be run again from the file alone. The whole study stands once beside its results, in ``study.json``; they hold its
+digest.
 """
 
-import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -13,7 +13,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from ..studies.modules import modules_of, source_of
 from ..studies.study import Cell, Study, study_digest
 
 FORMAT = 2
-"""Files of format 1 are still read: each holds its whole study, and its digest is of the values alone."""
+"""Files of format 1 are still read: they say all of their study, and their digest is of the values alone."""
 
 KEY = b"manyarms"
 STUDY = "study.json"
@@ -88,16 +88,15 @@ class CellResult:
         return self.column(name)[:, -1]
 
     def metadata(self) -> dict[str, Any]:
-        """What a file says of itself."""
+        """What a file says of itself: of its study only what concerns its cell."""
         said = {
             "format": FORMAT,
             "version": self.version,
             "sources": self.sources,
-            "study": {"name": self.study.name, "digest": self.study.digest()},
+            "study": self.study.to_json([self.cell]),
+            "cell": 0,
+            "of": self.study.digest(),
             "index": self.index,
-            "cell": self.cell.to_json(),
-            "seed": self.study.seed,
-            "checkpoints": self.rounds.tolist(),
             "first": self.first,
         }
         return said | {"digest": digest_of(self.values, said)}
@@ -110,10 +109,8 @@ def digest_of(values: NDArray[np.float64], said: Mapping[str, Any]) -> str:
     return digest.hexdigest()[:32]
 
 
-@functools.cache
-def package_sources() -> str:
-    """The digest of the package's sources when it was first asked for: what is loaded stays as it is."""
-    return source_digest()
+package_sources = functools.cache(source_digest)
+"""The digest of the package's sources when it was first asked for: what is loaded stays as it is."""
 
 
 def sources_of(cell: Cell) -> str:
@@ -205,31 +202,44 @@ def read_result(path: Path, study: Study | None = None) -> CellResult:
         The study it is of, if it is at hand: else it is looked for beside the file. A file that stands alone is
         read as of a study that has its cell only.
     """
-    said, rows = _contents(path)
-    try:
-        study = _study_of(path, said, study)
-    except BadFile:
-        if "cell" not in said:
-            raise
-        study = None
-    return _result(path, said, rows, study)
+    return _read(path, study, may_stand_alone=True)
 
 
 def read_all(paths: Iterable[Path], study: Study | None = None) -> list[CellResult]:
     """Read the files of one study, which is made once; if it is not at hand, it must be beside them."""
     results = []
     for path in paths:
-        said, rows = _contents(path)
-        study = _study_of(path, said, study)
-        results.append(_result(path, said, rows, study))
+        results.append(_read(path, study, may_stand_alone=False))
+        study = results[-1].study
     return results
+
+
+def _read(path: Path, study: Study | None, may_stand_alone: bool) -> CellResult:
+    said, rows = _contents(path)
+    try:
+        described = {} if said["format"] == 1 else {name: said[name] for name in said if name != "digest"}
+        if digest_of(rows, described) != said["digest"]:
+            raise BadFile(f"{path} is damaged: its numbers are not those that were written")
+        digest, index = _of(said), said.get("index", said["cell"])
+        if study is None or study.digest() != digest:
+            whole = json_beside(path, digest)
+            index = said["cell"] if whole is None else index
+            study = Study.from_json(whole or said["study"])
+            if study.digest() != digest and not may_stand_alone:
+                raise BadFile(f"{path}: its study ({digest}) is not beside it, in {STUDY}; run the study again")
+        values = rows.reshape(-1, study.rounds_kept(study.cells[index]).size, len(COLUMNS))
+        return CellResult(study, index, int(said["first"]), values, str(said["version"]), str(said["sources"]))
+    except BadFile:
+        raise
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        raise BadFile(f"{path} cannot be read: {type(error).__name__} {error}") from None
 
 
 def _contents(path: Path) -> tuple[dict[str, Any], NDArray[np.float64]]:
     """What a file says of itself, and a row of values for each replication and checkpoint."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            said = _said(file.schema_arrow)
+            said = json.loads((file.schema_arrow.metadata or {})[KEY])
             rows = np.empty((0, len(COLUMNS)))
             for name in file.schema_arrow.names:  # one by one: there may be much of them
                 column = file.read([name])[name].to_numpy()
@@ -243,70 +253,20 @@ def _contents(path: Path) -> tuple[dict[str, Any], NDArray[np.float64]]:
         raise BadFile(f"{path} is no result of manyarms") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadFile(f"{path} is damaged: {error}") from None
-    if said.get("format") not in range(1, FORMAT + 1):
-        raise BadFile(f"{path} has another format than 1 to {FORMAT}, which this version of manyarms reads")
+    if not isinstance(said, dict) or said.get("format") not in (1, FORMAT):
+        raise BadFile(f"{path} has another format than 1 or {FORMAT}, which this version of manyarms reads")
     return said, rows
 
 
-def _said(schema: pa.Schema) -> dict[str, Any]:
-    """What a file says of itself, that of format 1 with the words of today."""
-    said = json.loads((schema.metadata or {})[KEY])
-    if not isinstance(said, dict):
-        return {}
-    if said.get("format") == 1:
-        whole = said["study"]
-        said["study"] = {"name": whole["name"], "digest": study_digest(whole), "whole": whole}
-        said["index"] = said.pop("cell")
-    return said
-
-
-def _study_of(path: Path, said: Mapping[str, Any], study: Study | None) -> Study:
-    """The study of a file: the one at hand if it is that, else the one inside, else the one beside it."""
-    with _named(path):
-        digest = said["study"]["digest"]
-        if study is not None and study.digest() == digest:
-            return study
-        whole = said["study"].get("whole") or json_beside(path, digest)
-        if whole is None:
-            raise BadFile(f"{path}: its study ({digest}) is not beside it, in {STUDY}; run the study again")
-        return Study.from_json(whole)
-
-
-def _result(path: Path, said: Mapping[str, Any], rows: NDArray[np.float64], study: Study | None) -> CellResult:
-    """The result, if its numbers are those that were written."""
-    with _named(path):
-        index = 0 if study is None else int(said["index"])
-        if study is None:
-            study = Study(
-                name=said["study"]["name"],
-                cells=(Cell.from_json(said["cell"]),),
-                replications=said["first"] + len(rows) // len(said["checkpoints"]),
-                seed=said["seed"],
-                checkpoints=said["checkpoints"],
-            )
-        checkpoints = study.rounds_kept(study.cells[index]).size
-        values = rows.reshape(len(rows) // checkpoints, checkpoints, len(COLUMNS))
-        described = {name: value for name, value in said.items() if name != "digest"} if said["format"] > 1 else {}
-        if digest_of(values, described) != said["digest"]:
-            raise BadFile(f"{path} is damaged: its numbers are not those that were written")
-        return CellResult(study, index, int(said["first"]), values, str(said["version"]), str(said["sources"]))
-
-
-@contextlib.contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """What is wrong in here is wrong with this file."""
-    try:
-        yield
-    except BadFile:
-        raise
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise BadFile(f"{path} cannot be read: {type(error).__name__} {error}") from None
+def _of(said: Mapping[str, Any]) -> str:
+    """The digest of the study that a file is of."""
+    return str(said["of"]) if "of" in said else study_digest(said["study"])
 
 
 def study_digest_of(path: Path) -> str | None:
     """The digest of the study that a file says it is of; None if it is damaged or not one of ours."""
     try:
-        return str(_said(pq.read_schema(path))["study"]["digest"])
+        return _of(json.loads((pq.read_schema(path).metadata or {})[KEY]))
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

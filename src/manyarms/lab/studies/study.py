@@ -15,14 +15,14 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...engine import LONGEST_RUN, checkpoint_rounds
 from ...policies.base import Policy, checked_slots
-from ...specs import Spec, checked_seed, count, several, spec_from_json
+from ...specs import Count, Spec, checked_seed, checks_of, count, several, spec_from_json
 from ...world import World
 
 SUFFIX = ".toml"
@@ -53,24 +53,80 @@ class Cell:
 
     def to_json(self) -> dict[str, Any]:
         """The cell as plain JSON values."""
-        return {
-            "world_name": self.world_name,
-            "world": self.world.to_json(),
-            "policy_name": self.policy_name,
-            "policy": self.policy.to_json(),
-            "horizon": self.horizon,
-        }
+        return {name: value.to_json() if isinstance(value, Spec) else value for name, value in vars(self).items()}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """The cell that ``to_json`` described."""
         return cls(
-            world_name=values["world_name"],
-            world=spec_from_json(values["world"]),
-            policy_name=values["policy_name"],
-            policy=spec_from_json(values["policy"]),
-            horizon=values["horizon"],
+            **{name: spec_from_json(value) if isinstance(value, Mapping) else value for name, value in values.items()}
         )
+
+
+def checked_name(owner: str, name: str, value: Any) -> str:
+    """A name that a folder can have."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise ValueError(f"Study: {name} must be letters, digits, '.', '-' and '_', not {value!r}")
+    if len(value) > LONGEST_NAME:
+        raise ValueError(
+            f"Study: {name} must have at most {LONGEST_NAME} characters, as a folder is called so; "
+            f"{value[:20] + '…'!r} has {len(value)}"
+        )
+    return value
+
+
+def checked_cells(owner: str, name: str, cells: Any) -> tuple[Cell, ...]:
+    """Cells that can be played, no two of one name."""
+    found: dict[tuple[str, str, int], Cell] = {}
+    for cell in several(owner, name, cells):
+        if not isinstance(cell, Cell):
+            raise ValueError(f"{owner}: each of the {name} must be a Cell, not {cell!r}")
+        horizon = count(owner, "each of the horizons", cell.horizon)
+        if horizon > LONGEST_RUN:
+            raise ValueError(f"{owner}: horizons must be at most {LONGEST_RUN} (2^31 - 1), not {horizon}")
+        checked_slots(cell.policy.with_horizon(horizon), horizon)
+        key = (cell.world_name, cell.policy_name, horizon)
+        if key in found:
+            raise ValueError(f"{owner}: the cell {cell.label!r} is there twice; give worlds other names")
+        found[key] = dataclasses.replace(cell, horizon=horizon)
+    if not found:
+        raise ValueError(f"{owner}: it has no {name}; give it policies, worlds and horizons")
+    return tuple(found.values())
+
+
+def whole_numbers(owner: str, name: str, values: Any) -> tuple[int, ...]:
+    """A list, a range or an array of whole numbers above 0, as a tuple.
+
+    Examples
+    --------
+    >>> whole_numbers("study s", "horizons", np.array([100, 200]))
+    (100, 200)
+    """
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    if not isinstance(plain, Sequence) or isinstance(plain, (str, bytes)):
+        raise ValueError(f"{owner}: {name} must be a list of whole numbers, not {values!r}")
+    return tuple(count(owner, f"each of the {name}", value) for value in plain)
+
+
+def checked_checkpoints(owner: str, name: str, checkpoints: Any) -> int | tuple[int, ...]:
+    """How many checkpoints, or which."""
+    check = whole_numbers if isinstance(checkpoints, (Sequence, np.ndarray)) else count
+    return check(owner, name, checkpoints)
+
+
+def checked_study_seed(owner: str, name: str, seed: Any) -> int:
+    """A seed; an error names the study."""
+    try:
+        return checked_seed(seed)
+    except ValueError as error:
+        raise ValueError(f"{owner}: {error}") from None
+
+
+def checked_text(owner: str, name: str, value: Any) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise ValueError(f"{owner}: {name} must be a text, not {value!r}")
+    return value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,39 +164,19 @@ class Study:
     'elimination, still, horizon 1,000'
     """
 
-    name: str
-    cells: tuple[Cell, ...]
-    replications: int
-    seed: int = 0
-    checkpoints: int | tuple[int, ...] = 64
-    about: str = ""
+    name: Annotated[str, checked_name]
+    cells: Annotated[tuple[Cell, ...], checked_cells]
+    replications: Count
+    seed: Annotated[int, checked_study_seed] = 0
+    checkpoints: Annotated[int | tuple[int, ...], checked_checkpoints] = 64
+    about: Annotated[str, checked_text] = ""
     file: str = dataclasses.field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        checked_name(self.name)
-        owner = self._owner
-        checked = {
-            "cells": checked_cells(owner, self.cells),
-            "replications": count(owner, "replications", self.replications),
-            "seed": self._checked_seed(),
-            "checkpoints": checked_checkpoints(owner, self.checkpoints),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        if not isinstance(self.about, str):
-            raise ValueError(f"{owner}: about must be a text, not {self.about!r}")
+        for name, check in checks_of(Study).items():
+            object.__setattr__(self, name, check(f"study {self.name}", name, getattr(self, name)))
         for cell in self.cells:
             self.rounds_kept(cell)
-
-    def _checked_seed(self) -> int:
-        try:
-            return checked_seed(self.seed)
-        except ValueError as error:
-            raise ValueError(f"{self._owner}: {error}") from None
-
-    @property
-    def _owner(self) -> str:
-        return f"study {self.name}"
 
     @classmethod
     def of(
@@ -173,15 +209,15 @@ class Study:
         """How many rounds there are to play, in all."""
         return self.replications * sum(cell.horizon for cell in self.cells)
 
-    def to_json(self) -> dict[str, Any]:
-        """The study as plain JSON values, every cell written out."""
+    def to_json(self, cells: Sequence[Cell] | None = None) -> dict[str, Any]:
+        """The study as plain JSON values, every cell written out, or only these."""
         return {
             "name": self.name,
             "about": self.about,
             "seed": self.seed,
             "replications": self.replications,
             "checkpoints": self.checkpoints if isinstance(self.checkpoints, int) else list(self.checkpoints),
-            "cells": [cell.to_json() for cell in self.cells],
+            "cells": [cell.to_json() for cell in (self.cells if cells is None else cells)],
         }
 
     @classmethod
@@ -194,15 +230,7 @@ class Study:
         >>> Study.from_json(study.to_json()) == study
         True
         """
-        return cls(
-            name=values["name"],
-            cells=tuple(Cell.from_json(cell) for cell in values["cells"]),
-            replications=values["replications"],
-            seed=values["seed"],
-            checkpoints=values["checkpoints"],
-            about=values["about"],
-            file=values.get("file", ""),
-        )
+        return cls(**(dict(values) | {"cells": tuple(map(Cell.from_json, values["cells"]))}))
 
     def digest(self) -> str:
         """Sixteen hex digits that identify the study."""
@@ -220,61 +248,9 @@ def study_digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def checked_name(name: Any) -> str:
-    """A name that a folder can have."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"Study: name must be letters, digits, '.', '-' and '_', not {name!r}")
-    if len(name) > LONGEST_NAME:
-        raise ValueError(
-            f"Study: name must have at most {LONGEST_NAME} characters, as a folder is called so; "
-            f"{name[:20] + '…'!r} has {len(name)}"
-        )
-    return name
-
-
-def checked_cells(owner: str, cells: Any) -> tuple[Cell, ...]:
-    """Cells that can be played, no two of one name."""
-    found: dict[tuple[str, str, int], Cell] = {}
-    for cell in several(owner, "cells", cells):
-        if not isinstance(cell, Cell):
-            raise ValueError(f"{owner}: each of the cells must be a Cell, not {cell!r}")
-        horizon = count(owner, "each of the horizons", cell.horizon)
-        if horizon > LONGEST_RUN:
-            raise ValueError(f"{owner}: horizons must be at most {LONGEST_RUN} (2^31 - 1), not {horizon}")
-        checked_slots(cell.policy.with_horizon(horizon), horizon)
-        key = (cell.world_name, cell.policy_name, horizon)
-        if key in found:
-            raise ValueError(f"{owner}: the cell {cell.label!r} is there twice; give worlds other names")
-        found[key] = dataclasses.replace(cell, horizon=horizon)
-    if not found:
-        raise ValueError(f"{owner}: it has no cells; give it policies, worlds and horizons")
-    return tuple(found.values())
-
-
-def checked_checkpoints(owner: str, checkpoints: Any) -> int | tuple[int, ...]:
-    """How many checkpoints, or which."""
-    if isinstance(checkpoints, (Sequence, np.ndarray)):
-        return whole_numbers(owner, "checkpoints", checkpoints)
-    return count(owner, "checkpoints", checkpoints)
-
-
-def whole_numbers(owner: str, name: str, values: Any) -> tuple[int, ...]:
-    """A list, a range or an array of whole numbers above 0, as a tuple.
-
-    Examples
-    --------
-    >>> whole_numbers("study s", "horizons", np.array([100, 200]))
-    (100, 200)
-    """
-    plain = values.tolist() if isinstance(values, np.ndarray) else values
-    if not isinstance(plain, Sequence) or isinstance(plain, (str, bytes)):
-        raise ValueError(f"{owner}: {name} must be a list of whole numbers, not {values!r}")
-    return tuple(count(owner, f"each of the {name}", value) for value in plain)
-
-
 def crossed(name: Any, policies: Any, worlds: Any, horizons: Any) -> list[Cell]:
     """Every policy in every world over every horizon; worlds first, then horizons."""
-    owner = f"study {checked_name(name)}"
+    owner = f"study {checked_name('Study', 'name', name)}"
     for what, given, kind in (("policies", policies, Policy), ("worlds", worlds, World)):
         if not isinstance(given, Mapping) or not given:
             raise ValueError(
