@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import manyarms as ma
-from manyarms import engine, lab
+from manyarms import engine, lab, replication
 from manyarms.checks import examples
 from manyarms.cli import main
 from manyarms.lab.explain import drawing as explain_drawing
@@ -53,7 +53,7 @@ NAMED = [(policy, world) for policy in POLICIES for world in WORLDS]
 def plain_loop():
     """Rounds are played in plain Python, the same to the bit: it takes less time than to compile so many pairs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "play_replications", engine.play_replications.function)
+        patch.setattr(replication, "play_replications", replication.play_replications.function)
         yield
 
 
@@ -869,7 +869,7 @@ def test_the_study_of_the_documentation_is_there():
 @pytest.mark.compiled
 def test_the_compiled_loop_tells_the_same(monkeypatch):
     found = explained("Elimination", "crashes")
-    monkeypatch.setattr(engine, "play_replications", play_replications)
+    monkeypatch.setattr(replication, "play_replications", play_replications)
     names = {"policy_name": "Elimination", "world_name": "crashes"}
     again = lab.explain(POLICIES["Elimination"], WORLDS["crashes"], HORIZON, seed=3, **names)
     assert again.to_json() == found.to_json()

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import manyarms as ma
+from manyarms.atomic import at_once
 from manyarms.cli import main
 from manyarms.engine import play_range
 from manyarms.lab import (
@@ -46,7 +47,7 @@ from manyarms.lab import (
     write_report,
 )
 from manyarms.lab.running import bar, chunks, folder, runner
-from manyarms.lab.running.files import FORMAT, at_once, sources_of
+from manyarms.lab.running.files import FORMAT, sources_of
 from manyarms.lab.studies.modules import import_same
 from manyarms.specs import SPEC_TYPES
 

@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ...atomic import at_once
 from ...contract import ask, begin, tell
-from ...engine import LONGEST_RUN, Processor, checkpoint_rounds, named_policies, warn_of_other_top
+from ...engine import LONGEST_RUN, checkpoint_rounds, named_policies, warn_of_other_top
 from ...measures import (
     Detections,
     Episodes,
@@ -36,15 +37,15 @@ from ...measures import (
 from ...policies import Blackbox, Elimination
 from ...policies.base import Policy, checked_slots
 from ...replication import Job, Run
-from ...results import Table
 from ...specs import checked_seed, count
 from ...streams import POLICY_STREAM, replication_key, stream_key
+from ...tables import Table
 from ...trace import COLUMNS, Log
 from ...version import __version__
 from ...world import World
 from ..figures.statistics import number
 from ..running.chunks import memory
-from ..running.files import BadFile, CellResult, at_once, read_result
+from ..running.files import BadFile, CellResult, read_result
 from ..studies.study import SUFFIX, Cell, Study, study_names
 
 if TYPE_CHECKING:
@@ -439,7 +440,7 @@ def played(cell: Cell, checkpoints: NDArray[np.int64], seed: int, replication: i
     """One replication: its numbers at the checkpoints, and its log."""
     job = Job(cell.world, cell.horizon, 1, seed, checkpoints, log=True, first=replication)
     run = Run(cell.policy, job)
-    Processor(job, threads=1).play(run, 0, 1)
+    run.play(0, 1)
     return run.out[0], run.logs[0]
 
 

@@ -16,7 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...results import COLOURS, Table
+from ...atomic import at_once
+from ...intervals import means_and_half_widths
+from ...results import COLOURS
+from ...tables import Table
 from ...version import __version__
 from ..figures.figures import MARKERS
 from ..figures.statistics import (
@@ -24,13 +27,12 @@ from ..figures.statistics import (
     Grid,
     Slope,
     difference,
-    means_and_half_widths,
     number,
     slope_over_horizons,
     slope_within,
     with_half_width,
 )
-from ..running.files import CellResult, at_once, read_all
+from ..running.files import CellResult, read_all
 from ..studies.study import Study, named_study
 
 MOST_DOTS = 200
