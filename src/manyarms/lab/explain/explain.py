@@ -44,8 +44,8 @@ from ...trace import COLUMNS, Log
 from ...version import __version__
 from ...world import World
 from ..figures.statistics import number
+from ..running.chunks import memory
 from ..running.files import BadFile, CellResult, read_result
-from ..running.runner import memory
 from ..studies.study import SUFFIX, Cell, Study, study_names
 
 if TYPE_CHECKING:
