@@ -1,7 +1,7 @@
 """One replication: the loop over rounds, the same for every policy and every world.
 
-``play_replication`` is the loop. ``play_replications`` plays one replication after another on a
-processor; `manyarms.cuda` gives each its own thread of a GPU.
+``play_round`` is what one round is, ``play_replication`` the loop. ``play_replications`` plays one replication
+after another on a processor; `manyarms.cuda` gives each its own thread of a GPU.
 """
 
 import dataclasses
@@ -19,6 +19,35 @@ from .world import World
 
 ROUNDS_BETWEEN_LOOKS = 1 << 20
 """How many rounds are played at most before a replication looks whether it should stop: some 0.1 s."""
+
+
+@kernel
+def play_round(policy: Any, world: Any, log: Any, round: int) -> tuple[Any, Any, float, float]:
+    """Play one round and record it: the policy and the world after it, the played arm's mean, and the reward."""
+    choice = ask(policy, round, 0)
+    episode = counts(policy).restarts + 1
+    world, mean, next_mean, reward = pull(world, choice.slot, choice.arm, round)
+    policy = tell(policy, choice, reward)
+    policy = observe(policy, world, choice)
+    record(log, round, choice, mean, next_mean, reward, episode, counts(policy).arms)
+    return policy, world, mean, reward
+
+
+@kernel
+def write_checkpoint(
+    out: NDArray[np.float64], row: int, checkpoint: int, regret: float, total: float, policy: Any, world: Any
+) -> None:
+    """Write one row of COLUMNS."""
+    tally = counts(policy)
+    out[row, checkpoint, 0] = regret
+    out[row, checkpoint, 1] = total
+    out[row, checkpoint, 2] = tally.restarts
+    out[row, checkpoint, 3] = tally.blocks
+    out[row, checkpoint, 4] = tally.arms
+    out[row, checkpoint, 5] = world.variation
+    out[row, checkpoint, 6] = world.rotting_variation
+    out[row, checkpoint, 7] = world.changes
+    out[row, checkpoint, 8] = world.rotting_changes
 
 
 @kernel
@@ -50,24 +79,10 @@ def play_replication(
             last = min(checkpoints[checkpoint], round + ROUNDS_BETWEEN_LOOKS)
             while round < last:
                 round += 1
-                choice = ask(policy, round, 0)
-                episode = counts(policy).restarts + 1
-                world, mean, next_mean, reward = pull(world, choice.slot, choice.arm, round)
+                policy, world, mean, reward = play_round(policy, world, log, round)
                 regret += top - mean
                 total += reward
-                policy = tell(policy, choice, reward)
-                policy = observe(policy, world, choice)
-                record(log, round, choice, mean, next_mean, reward, episode)
-        tally = counts(policy)
-        out[row, checkpoint, 0] = regret
-        out[row, checkpoint, 1] = total
-        out[row, checkpoint, 2] = tally.restarts
-        out[row, checkpoint, 3] = tally.blocks
-        out[row, checkpoint, 4] = tally.arms
-        out[row, checkpoint, 5] = world.variation
-        out[row, checkpoint, 6] = world.rotting_variation
-        out[row, checkpoint, 7] = world.changes
-        out[row, checkpoint, 8] = world.rotting_changes
+        write_checkpoint(out, row, checkpoint, regret, total, policy, world)
     return True
 
 
