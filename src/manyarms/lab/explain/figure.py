@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...results import COLOURS
-from ..figures.figures import LEGEND_ROW, SETTINGS, UNDATED, _inches, _separate_thousands, styled
+from ..figures.figures import LEGEND_ROW, SETTINGS, UNDATED, inches, separate_thousands, styled
 from ..figures.statistics import number
-from .drawing import MEAN_BINS, MEAN_TICKS, Drawing, drawing, height, lines_in_words, pieces
-from .explain import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Explanation, many
+from .account import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Account
+from .drawing import MEAN_BINS, MEAN_TICKS, MOST_RULES, Drawing, drawing, height, lines_in_words, pieces
+from .words import many
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,9 +26,6 @@ INK, GREY, BAND = "#1A1F26", "#566170", "#F0F2F4"
 HEIGHTS = (0.62, 1.25, 2.1, 0.85, 0.85)  # inches: the strip, regret, life-lines, V, L
 LETTERS, SMALL_LETTERS = 15, 19  # of a title, and of small text, to an inch
 
-MOST_RULES = 100
-"""So many restarts or shifts are drawn through all panels; of more, only in the strip."""
-
 
 def checked_format(path: Path) -> None:
     """An error if a picture cannot be written in the format that its name says."""
@@ -35,13 +33,13 @@ def checked_format(path: Path) -> None:
         raise ValueError(f"the picture {str(path)!r} must end in .{', .'.join(UNDATED)}, which say its format")
 
 
-def explained_figure(found: Explanation, *, width: str | float = "page", log: bool = False) -> "Figure":
+def explained_figure(found: Account, *, width: str | float = "page", log: bool = False) -> "Figure":
     """Draw a run; see ``Explanation.figure``."""
     with styled():
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-        total = _inches(width)
+        total = inches(width)
         drawn = drawing(found)
         layout = ConstrainedLayoutEngine(hspace=0.02, h_pad=0.03)
         figure = Figure(figsize=(total, sum(HEIGHTS)), layout=layout)
@@ -61,7 +59,7 @@ def explained_figure(found: Explanation, *, width: str | float = "page", log: bo
         else:
             last.set_xlim(0, found.cell.horizon)
             last.locator_params(axis="x", nbins=max(2, int(total / 0.8)))
-        _separate_thousands(last.xaxis)
+        separate_thousands(last.xaxis)
         figure.suptitle(
             textwrap.fill(
                 f"{found.cell.policy_name} in “{found.cell.world_name}”: regret {number(found.final('regret'))} after "
@@ -76,7 +74,7 @@ def explained_figure(found: Explanation, *, width: str | float = "page", log: bo
         return figure
 
 
-def _bands(panel: "Axes", found: Explanation, drawn: Drawing, log: bool) -> None:
+def _bands(panel: "Axes", found: Account, drawn: Drawing, log: bool) -> None:
     """Every other episode on a grey ground; lines where restarts and shifts are, if they are few enough."""
     edges = np.concatenate([[1 if log else 0], drawn.restarts.rounds, [found.cell.horizon]])
     if not drawn.restarts.is_thinned:
@@ -89,7 +87,7 @@ def _bands(panel: "Axes", found: Explanation, drawn: Drawing, log: bool) -> None
                 panel.axvline(round, color=colour, linewidth=0.5, linestyle=style, alpha=strength, zorder=0.5)
 
 
-def _strip(panel: "Axes", found: Explanation, drawn: Drawing) -> None:
+def _strip(panel: "Axes", found: Account, drawn: Drawing) -> None:
     blocks = drawn.blocks.rounds
     panel.vlines(blocks, -0.28, 0.28, color=GREY, linewidth=0.5)
     restarts = _verdicts(found.restart_verdicts, drawn.restarts.places)
@@ -123,13 +121,13 @@ def _scatter(panel: "Axes", rounds: Any, height: float, marker: str, colour: str
     )  # fmt: skip
 
 
-def _regret(panel: "Axes", found: Explanation, drawn: Drawing) -> None:
+def _regret(panel: "Axes", found: Account, drawn: Drawing) -> None:
     panel.plot(drawn.rounds, drawn.curves["regret"], color=BLUE)
     panel.plot(drawn.rounds, drawn.curves["best"], color=GREY, linestyle="--", linewidth=1.0)
     panel.set_ylabel("regret")
     if found.cell.world.top == 1.0:
         panel.set_ylim(bottom=0)
-    _separate_thousands(panel.yaxis)
+    separate_thousands(panel.yaxis)
 
 
 def _lives(panel: "Axes", drawn: Drawing, log: bool, total: float) -> None:
@@ -185,10 +183,10 @@ def _changes(panel: "Axes", drawn: Drawing, whole: str, part: str, total: float)
     _aside(panel, ", ".join(ends), total)
     panel.set_ylim(bottom=0, top=max(1.05 * float(drawn.curves[whole][-1]), 1e-9) if drawn.curves[whole][-1] else 1.0)
     panel.locator_params(axis="y", nbins=3)
-    _separate_thousands(panel.yaxis)
+    separate_thousands(panel.yaxis)
 
 
-def _legend(figure: "Figure", found: Explanation, total: float) -> int:
+def _legend(figure: "Figure", found: Account, total: float) -> int:
     """Explain all signs that occur; return how many rows that takes."""
     from matplotlib.lines import Line2D
 

@@ -196,6 +196,12 @@ class Grid:
         ]
 
 
+DIGITS, WHOLE, MOST_DECIMALS = 4, 999.95, 4
+NUMBERS = {"digits": DIGITS, "whole": WHOLE, "mostDecimals": MOST_DECIMALS}
+"""How numbers are written, here and by the scripts of pages: with so many digits that matter, from there on as whole
+numbers, and with at most so many decimals if half-widths ask for them."""
+
+
 def number(value: float) -> str:
     """A number to read: thousands apart, four digits that matter, a minus that is one, a dash for none.
 
@@ -206,7 +212,7 @@ def number(value: float) -> str:
     """
     if not math.isfinite(value):
         return "–"
-    text = f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:.4g}"
+    text = f"{value:,.0f}" if abs(value) >= WHOLE else f"{value:.{DIGITS}g}"
     return text.replace("-", "−")
 
 
@@ -223,7 +229,7 @@ def with_half_width(mean: float, half_width: float, digits: int | None = None) -
     if not (math.isfinite(mean) and math.isfinite(half_width)):
         return number(mean) if digits is None or math.isnan(mean) else f"{mean:,.{digits}f}".replace("-", "−")
     if digits is None:
-        digits = 0 if half_width == 0.0 else min(4, max(0, 1 - math.floor(math.log10(half_width))))
+        digits = 0 if half_width == 0.0 else min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(half_width))))
     else:
         half_width = math.ceil(half_width * 10**digits) / 10**digits
     return f"{mean:,.{digits}f} ± {half_width:,.{digits}f}".replace("-", "−")

@@ -1,12 +1,9 @@
 (() => {
-  const { $, all, element, svg, text, line, number, scale, ticksOf, room } = page;
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const { data, $, all, element, svg, text, line, number, scale, ticksOf, room } = page;
   const state = { log: false, hidden: new Set(), narrow: false, at: data.rounds.length - 1 };
-  const MOST_RULES = 100; // so many restarts or shifts are drawn through all charts
   const KINDS = {
     restarts: "Restarts", shifts: "Significant shifts", blocks: "Blocks",
   };
-  const SIGNS = { answered: "full", "false alarm": "open", missed: "open", "no need": "dot" };
   const shown = (kind) => data[kind] !== null && !state.hidden.has(kind);
   const path = (points) => points.map(([a, b], k) => `${k ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
   let charts = [];
@@ -31,7 +28,7 @@
     }
     for (const tick of ticks ?? []) picture.append(line(left, y(tick.at), width - right, y(tick.at), "grid"), text(left - 8, y(tick.at) + 4, label(tick.value), "end"));
     for (const kind of ["shifts", "restarts"])
-      if (shown(kind) && data[kind].total <= MOST_RULES)
+      if (shown(kind) && data[kind].total <= data.mostRules)
         picture.append(svg("path", {
           class: `rule-${kind.slice(0, -1)}`, "stroke-opacity": Math.min(0.75, 25 / data[kind].total).toFixed(2), // the more, the fainter
           d: data[kind].rounds.map((round) => `M${x(round).toFixed(1)} ${top}V${floor}`).join(""),
@@ -60,11 +57,11 @@
       picture.append(text(charts.left - 8, middle + 4, kind, "end"));
       data[kind].rounds.forEach((round, k) => {
         if (kind === "blocks") return picture.append(line(x(round), middle - 7, x(round), middle + 7, "block"));
-        const verdict = data[kind].verdicts[k], size = crowd * (verdict === "no need" ? 0.5 : 1);
-        const sign = svg("g", { class: `marks ${kind.slice(0, -1)} ${SIGNS[verdict] ?? "full"}` },
+        const look = data.signs[data[kind].verdicts[k]], size = crowd * (look === "dot" ? 0.5 : 1);
+        const sign = svg("g", { class: `marks ${kind.slice(0, -1)} ${look}` },
           svg("use", { href: `#${kind.slice(0, -1)}`, transform: `translate(${x(round).toFixed(1)} ${middle}) scale(${size})` }),
           svg("title", {}, data[kind].words[k]));
-        if (verdict === "answered" || verdict === null) picture.append(sign);
+        if (look === "full") picture.append(sign);
         else picture.insertBefore(sign, $("g", picture)); // beneath those that are answered
       });
     });
@@ -107,7 +104,7 @@
       const life = svg("g", { class: "life", "stroke-opacity": (0.45 + 0.5 * share).toFixed(2) });
       let start = 0;
       for (let k = 1; k <= points.length; k++) {
-        if (k < points.length && Math.abs(means[k] - means[k - 1]) < 0.05) continue;
+        if (k < points.length && Math.abs(means[k] - means[k - 1]) < data.jump) continue;
         life.append(svg("path", { d: path(points.slice(start, k)), "stroke-width": (0.8 + 4 * share).toFixed(1) }));
         if (k < points.length) life.append(svg("path", { d: path(points.slice(k - 1, k + 1)), "stroke-width": 1 }));
         start = k;
@@ -208,16 +205,9 @@
       });
       legend.append(button);
     }
-    const keys = [];
-    const verdicts = new Set(data.restarts.verdicts);
-    if (verdicts.has("answered")) keys.push([key("restart", "full"), "restart that answers a shift"]);
-    if (verdicts.has("false alarm")) keys.push([key("restart", "open"), "false alarm"]);
-    const became = new Set(data.shifts?.verdicts ?? []);
-    if (became.has("answered")) keys.push([key("shift", "full"), "shift, answered"]);
-    if (became.has("missed")) keys.push([key("shift", "open"), "shift, missed"]);
-    if (became.has("no need")) keys.push([key("shift", "dot"), "shift, no restart needed"]);
     const list = element("p", { class: "keys" });
-    for (const [sign, words] of keys) list.append(element("span", {}, sign, words));
+    for (const [kind, verdict, words] of data.keys)
+      if (data[kind]?.verdicts.includes(verdict)) list.append(element("span", {}, key(kind.slice(0, -1), data.signs[verdict]), words));
     $("[data-chart=strip]").after(list);
     $(".toolbar").hidden = false;
     $(".without").remove();

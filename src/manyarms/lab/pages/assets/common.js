@@ -1,6 +1,8 @@
 "use strict";
 // What all pages share: elements, numbers, scales, and drawing anew when the width changes or the page is printed.
 const page = (() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+
   // ---------------------------------------------------------------- elements
 
   const $ = (selector, root = document) => root.querySelector(selector);
@@ -25,20 +27,21 @@ const page = (() => {
 
   const line = (x1, y1, x2, y2, kind) => svg("line", { x1, y1, x2, y2, class: kind });
 
-  // ---------------------------------------------------------------- numbers, as in statistics.py
+  // ---------------------------------------------------------------- numbers, as in statistics.py, which says how
 
+  const { digits: DIGITS, whole: WHOLE, mostDecimals: MOST_DECIMALS } = data.numbers;
   const minus = (words) => words.replace("-", "\u2212");
   const fixed = (value, digits) =>
     value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
   const number = (value) => {
     if (value === null || !Number.isFinite(value)) return "\u2013";
-    return minus(Math.abs(value) >= 999.95 ? fixed(value, 0) : String(Number(value.toPrecision(4))));
+    return minus(Math.abs(value) >= WHOLE ? fixed(value, 0) : String(Number(value.toPrecision(DIGITS))));
   };
 
   const withHalfWidth = (mean, half) => {
     if (mean === null || half === null) return number(mean);
-    const digits = half === 0 ? 0 : Math.min(4, Math.max(0, 1 - Math.floor(Math.log10(half))));
+    const digits = half === 0 ? 0 : Math.min(MOST_DECIMALS, Math.max(0, 1 - Math.floor(Math.log10(half))));
     return minus(`${fixed(mean, digits)} \u00b1 ${fixed(half, digits)}`);
   };
 
@@ -118,5 +121,5 @@ const page = (() => {
     return element("fieldset", { class: "control" }, element("legend", {}, title), list);
   };
 
-  return { $, all, element, svg, text, line, number, withHalfWidth, scale, ticksOf, room, choices, drawn };
+  return { data, $, all, element, svg, text, line, number, withHalfWidth, scale, ticksOf, room, choices, drawn };
 })();

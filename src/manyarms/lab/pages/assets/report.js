@@ -1,6 +1,5 @@
 (() => {
-  const { $, all, element, svg, text, line, number, withHalfWidth, scale, ticksOf, room } = page;
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const { data, $, all, element, svg, text, line, number, withHalfWidth, scale, ticksOf, room } = page;
   const state = { world: 0, horizon: 0, log: false, hidden: new Set(), reference: 0, raised: null, narrow: false };
   const mark = (policy, x, y, kind = "mark") =>
     svg("use", { href: `#m${data.policies[policy].marker}`, x, y, class: kind });
@@ -12,8 +11,6 @@
   // ---------------------------------------------------------------- a chart of curves
   //
   // series: {policy, x, mean, half}, and fit {x, y} where the marks stand alone with error bars.
-
-  const MARKS = 7;
 
   function chart(host, { series, name, xLabel, yLabel, log, height, small = false, xTicks = null }) {
     host.replaceChildren();
@@ -79,7 +76,7 @@
         layer.append(svg("path", { class: "band", d: `${path([...upper, ...lower])}Z` }));
       }
       layer.append(svg("path", { class: "curve", d: path(shown.map((k) => [x(at[k]), y(mean[k])])) }));
-      const marks = small ? 2 : MARKS;
+      const marks = small ? 2 : data.marks;
       const places = new Set(Array.from({ length: marks }, (_, k) => {
         const target = edge.left + ((k + (order + 1) / (series.length + 1)) / marks) * (width - edge.left - edge.right);
         return shown.reduce((best, each) => (Math.abs(x(at[each]) - target) < Math.abs(x(at[best]) - target) ? each : best), shown[0]);
