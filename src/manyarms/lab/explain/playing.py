@@ -38,17 +38,17 @@ def played(cell: Cell, checkpoints: NDArray[np.int64], seed: int, replication: i
     """Play one replication of a cell."""
     spec = cell.policy.with_horizon(cell.horizon)
     key = replication_key(seed, replication)
-    policy = begin(spec.start(cell.horizon), np.uint64(stream_key(key, POLICY_STREAM, spec.digest())))
-    world = begin(cell.world.start(spec.slots(cell.horizon)), np.uint64(key))
+    new_policy, new_world = spec.start(cell.horizon), cell.world.start(spec.slots(cell.horizon))
+    policy, world = begin(new_policy, stream_key(key, POLICY_STREAM, spec.digest())), begin(new_world, key)
+    sums = Sums(0, 0.0, 0.0)
     log = new_log(cell.horizon)
     out = np.zeros((1, checkpoints.size, len(COLUMNS)))
     notes = []
-    sums = Sums(0, 0.0, 0.0)
     for place, checkpoint in enumerate(checkpoints.tolist()):
         while sums.round < checkpoint:
             restarts = counts(policy).restarts
-            paused = play_on(policy, world, log, sums, cell.world.top, checkpoint)
-            policy, world, sums = (with_types(*pair) for pair in zip(paused, (policy, world, sums), strict=True))
+            policy, world = typed(policy, new_policy), typed(world, new_world)
+            policy, world, sums = play_on(policy, world, log, sums, cell.world.top, checkpoint)
             if counts(policy).restarts > restarts:
                 notes.append(restart_note(spec, policy, sums.round))
         write_checkpoint(out, 0, place, sums.regret, sums.total, policy, world)
@@ -68,11 +68,16 @@ def play_on(policy: Any, world: Any, log: Log, sums: Sums, top: float, last: int
     return policy, world, Sums(round, regret, total)
 
 
-def with_types(state: Any, before: Any) -> Any:
-    """A state out of compiled code with the number types that it went in with: the compiler hands out plain numbers."""
-    if isinstance(before, tuple):
-        return type(before)(*(with_types(*pair) for pair in zip(state, before, strict=True)))
-    return type(before)(state) if isinstance(before, np.generic) else state
+def typed(state: Any, started: Any) -> Any:
+    """A state with the machine words of the one that was started: Python and compiled code hand out plain numbers.
+
+    A plain number above the signed ones can only be meant as such a word.
+    """
+    if isinstance(started, tuple):
+        return type(started)(*(typed(*pair) for pair in zip(state, started, strict=True)))
+    if isinstance(started, np.generic):
+        return type(started)(state)
+    return np.uint64(state) if isinstance(state, int) and state >= 2**63 else state
 
 
 def restart_note(spec: Policy, state: Any, round: int) -> dict[str, Any]:
