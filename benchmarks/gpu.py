@@ -22,8 +22,9 @@ import numpy as np
 import manyarms as ma
 from manyarms.bench import processor_name
 from manyarms.checks import BUSY_WORLD, examples
-from manyarms.gpu import the_kernel, why_no_gpu
-from manyarms.results import COLOURS, Table
+from manyarms.gpu import cuda_module, why_no_gpu
+from manyarms.results import COLOURS
+from manyarms.tables import Table
 
 FIGURE_WORLD = "1/t rotting"
 
@@ -68,7 +69,7 @@ def rate(policy, world, horizon, replications, device="gpu"):
 
 def machine():
     """What this was measured on."""
-    cuda = the_kernel().cuda
+    cuda = cuda_module().cuda
     name = getattr(cuda.get_current_device(), "name", "simulated")
     total = cuda.current_context().get_memory_info().total
     return {

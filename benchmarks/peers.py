@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 import manyarms as ma
-from manyarms.results import Table
+from manyarms.tables import Table
 
 ARMS = (10, 100, 1000)
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import manyarms as ma
 from manyarms.compiled import loop
 from manyarms.measures import ShiftRule, ShiftStream, significant_shifts
-from manyarms.results import Table
+from manyarms.tables import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the slow twin is not part of the package
 from tests.reference import shifts as reference

@@ -108,7 +108,7 @@ def interrupted():
 
 def with_free_memory(size, do):
     """What comes of it on a GPU with this much memory; the simulator's is infinite."""
-    cuda = gpu.the_kernel().cuda
+    cuda = gpu.cuda_module().cuda
     usual = cuda.current_context
     memory = types.SimpleNamespace(free=size)
     cuda.current_context = lambda: types.SimpleNamespace(get_memory_info=lambda: memory)
@@ -133,7 +133,7 @@ def waves_that_fit():
     job = Job(BUSY_WORLD, HORIZON, 10, SEED, np.array([HORIZON]), True)
     run = Run(spec, job)
     player = gpu.GPU(job, [run])
-    cuda = gpu.the_kernel()
+    cuda = gpu.cuda_module()
     policy, world, log = player.states(run)
     held = cuda.batched((world, policy), 1)[0].visits.array.nbytes + cuda.batched(log, 1).arm.array.nbytes
     return [player.chunk_size(run), held]
@@ -141,7 +141,7 @@ def waves_that_fit():
 
 def batches():
     """How the arrays of states come to lie in a batch."""
-    cuda = gpu.the_kernel()
+    cuda = gpu.cuda_module()
     world = ma.World(ma.Empirical((0.1, 0.4, 0.9))).start(6)
     batch = cuda.batched(world, 3)
     kinds = {name: type(getattr(batch, name)).__name__ for name in ("visits", "means", "arm_key")}

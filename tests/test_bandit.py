@@ -530,7 +530,7 @@ def test_a_loaded_bandit_goes_on(used, tmp_path):
 def test_a_snapshot_is_plain_json(used, tmp_path):
     used.save(str(tmp_path / "bandit.json"))
     values = json.loads((tmp_path / "bandit.json").read_text(), parse_constant=lambda name: pytest.fail(name))
-    assert (values["format"], values["version"], values["package"]) == ("manyarms.bandit", 1, ma.__version__)
+    assert (values["format"], values["version"], values["package"]) == ("manyarms.bandit", 2, ma.__version__)
     assert values == used.to_json()
     assert ma.spec_from_json(values["policy"]) == QUICK
 
@@ -641,8 +641,8 @@ def test_a_missing_file_is_a_missing_file(tmp_path):
         ("[1, 2]", "its format is not 'manyarms.bandit'"),
         ("null", "its format is not 'manyarms.bandit'"),
         ('{"format": "other"}', "its format is not 'manyarms.bandit'"),
-        ('{"format": "manyarms.bandit"}', "version None, this package reads version 1"),
-        ('{"format": "manyarms.bandit", "version": 2, "package": "9.9"}', r"version 2.*written by manyarms 9\.9"),
+        ('{"format": "manyarms.bandit"}', "version None, this package reads version 2"),
+        ('{"format": "manyarms.bandit", "version": 3, "package": "9.9"}', r"version 3.*written by manyarms 9\.9"),
     ],
 )
 def test_foreign_files_are_refused(text, match, tmp_path):
@@ -815,9 +815,9 @@ def test_memory_follows_the_arms_kept():
     largest = 0
     for _ in range(20_000):
         bandit.tell(bandit.ask(), 1.0)
-        largest = max(largest, len(bandit._positions), len(bandit._taken))
+        largest = max(largest, len(bandit._known.positions), len(bandit._known.taken))
     assert largest <= bandit_module.FIRST_PRUNING
-    assert len(bandit._open) == len(bandit._waiting) == 0
+    assert len(bandit._open) == len(bandit._open.waiting) == 0
     assert bandit.ask().item == [20_000]
 
 
@@ -826,13 +826,13 @@ def test_memory_follows_the_arms_kept_while_decisions_are_open():
     kept = bandit.ask(3000)
     for _ in range(5000):
         bandit.tell(bandit.ask(), 1.0)
-    assert len(bandit._positions) <= 2 * 3001
-    assert set(range(3000)) <= set(bandit._positions)
+    assert len(bandit._known.positions) <= 2 * 3001
+    assert set(range(3000)) <= set(bandit._known.positions)
     for decision in kept:
         assert bandit.tell(decision, 1.0) is ma.Told.COUNTED
     for _ in range(10_000):
         bandit.tell(bandit.ask(), 1.0)
-    assert len(bandit._positions) <= bandit_module.FIRST_PRUNING
+    assert len(bandit._known.positions) <= bandit_module.FIRST_PRUNING
 
 
 def test_pruning_is_not_done_at_every_ask(monkeypatch):
@@ -842,7 +842,7 @@ def test_pruning_is_not_done_at_every_ask(monkeypatch):
     monkeypatch.setattr(type(policy), "kept_arms", lambda self, state: calls.append(1) or kept_arms(self, state))
     bandit = ma.Bandit(policy, 1)
     bandit.ask(6000)
-    assert len(bandit._positions) == 6000
+    assert len(bandit._known.positions) == 6000
     assert 1 <= len(calls) <= 4
 
 
@@ -857,7 +857,7 @@ def test_pruned_arms_stay_known_while_the_policy_keeps_them():
         seen.add(decision.arm)
         bandit.tell(decision, 0.0 if number % 5 else 1.0)
     assert len(seen) > 2 * bandit_module.FIRST_PRUNING
-    assert len(bandit._positions) <= bandit_module.FIRST_PRUNING
+    assert len(bandit._known.positions) <= bandit_module.FIRST_PRUNING
 
 
 def test_room_doubles():

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import manyarms as ma
-from manyarms import contract, engine, lab
+from manyarms import contract, engine, lab, replication
 from manyarms.checks import examples
 from manyarms.cli import main
 from manyarms.lab.explain import drawing as explain_drawing
@@ -57,7 +57,7 @@ NAMED = [(policy, world) for policy in POLICIES for world in WORLDS]
 def plain_loop():
     """Rounds are played in plain Python, the same to the bit: it takes less time than to compile so many pairs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "play_replications", engine.play_replications.function)
+        patch.setattr(replication, "play_replications", replication.play_replications.function)
         patch.setattr(playing, "play_on", playing.play_on.function)
         yield
 
@@ -911,10 +911,10 @@ def test_the_study_of_the_documentation_is_there():
 @pytest.mark.compiled
 def test_the_compiled_loop_tells_the_same(monkeypatch):
     monkeypatch.setattr(playing, "play_on", COMPILED)
-    for replication in range(4):  # keys with and without their highest bit, which plain numbers lose the type of
-        found = explained("Elimination", "crashes", replication)
-        names = {"policy_name": "Elimination", "world_name": "crashes", "replication": replication}
-        again = lab.explain(POLICIES["Elimination"], WORLDS["crashes"], HORIZON, seed=3, **names)
+    names = {"policy_name": "Elimination", "world_name": "crashes"}
+    for which in range(4):  # some of their keys are large numbers, some are not
+        found = explained("Elimination", "crashes", which)
+        again = lab.explain(POLICIES["Elimination"], WORLDS["crashes"], HORIZON, seed=3, replication=which, **names)
         assert again.to_json() == found.to_json()
         assert len(found.episodes) > 3
     assert len(COMPILED.signatures()) == 1

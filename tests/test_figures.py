@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import manyarms as ma
+from manyarms.intervals import means_and_half_widths
 from manyarms.lab.figures.figures import (
     MARKERS,
     WIDTHS,
@@ -19,7 +20,7 @@ from manyarms.lab.figures.figures import (
     save,
     save_all,
 )
-from manyarms.lab.figures.statistics import Grid, difference, means_and_half_widths, slope_over_horizons
+from manyarms.lab.figures.statistics import Grid, difference, slope_over_horizons
 from manyarms.lab.running.files import CellResult
 from manyarms.lab.studies.study import Study
 from manyarms.results import COLOURS

@@ -17,7 +17,7 @@ from scipy.special import gammainc
 
 import manyarms as ma
 from manyarms.checks import examples
-from manyarms.checks.runs import Run
+from manyarms.checks.runs import Trial
 from manyarms.contract import ask, begin, pull, tell
 from manyarms.policies import forager as fast
 from manyarms.snapshots import state_to_json
@@ -1021,7 +1021,7 @@ def test_explanations_are_true():
 
 def test_the_trials_of_the_promises_strike_arms_out_and_let_others_go():
     # Otherwise those would be tried on runs in which nothing happens.
-    runs = [Run(spec, 600) for spec in examples() if isinstance(spec, ma.Forager)]
+    runs = [Trial(spec, 600) for spec in examples() if isinstance(spec, ma.Forager)]
     for run in runs:
         run.play()
         assert run.policy.better.arms > 10.0

@@ -17,7 +17,7 @@ import manyarms as ma
 from manyarms import gpu
 from manyarms.checks import BUSY_WORLD, examples
 from manyarms.compiled import Packed, Shared, loop, row_of
-from manyarms.snapshots import copied
+from manyarms.states import copied
 from manyarms.trace import new_log
 from tests import simulated_gpu
 from tests.gpu_extra import in_another_process, needs_the_extra
@@ -122,7 +122,7 @@ def test_an_extra_that_cannot_be_imported_is_named_with_its_own_words(monkeypatc
         raise ImportError("cannot import name 'x' from 'y'")
 
     monkeypatch.setattr(gpu.importlib.util, "find_spec", lambda name: object())
-    monkeypatch.setattr(gpu, "the_kernel", fails)
+    monkeypatch.setattr(gpu, "cuda_module", fails)
     check_refused(
         "numba-cuda cannot be imported (cannot import name 'x' from 'y'); run pip install --upgrade 'manyarms[gpu]'"
     )
@@ -133,9 +133,9 @@ def test_what_the_driver_says_is_passed_on_in_one_line(monkeypatch):
     silent = SimpleNamespace(is_available=lambda: False, cuda_error=lambda: None)
     loud = SimpleNamespace(is_available=lambda: False, cuda_error=lambda: "no libcuda.so\n  in any\tplace.\n")
     monkeypatch.setattr(gpu.importlib.util, "find_spec", lambda name: object())
-    monkeypatch.setattr(gpu, "the_kernel", lambda: SimpleNamespace(cuda=silent))
+    monkeypatch.setattr(gpu, "cuda_module", lambda: SimpleNamespace(cuda=silent))
     check_refused("no NVIDIA GPU or driver was found")
-    monkeypatch.setattr(gpu, "the_kernel", lambda: SimpleNamespace(cuda=loud))
+    monkeypatch.setattr(gpu, "cuda_module", lambda: SimpleNamespace(cuda=loud))
     check_refused("no NVIDIA GPU or driver was found: no libcuda.so in any place")
 
 
@@ -264,7 +264,7 @@ def test_the_gpu_at_hand_plays_as_the_processor_does():
 @pytest.fixture(scope="module")
 def cuda():
     needs_the_extra()
-    return gpu.the_kernel()
+    return gpu.cuda_module()
 
 
 class Inner(NamedTuple):

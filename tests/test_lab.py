@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import manyarms as ma
+from manyarms.atomic import at_once
 from manyarms.engine import play_range
 from manyarms.lab import (
     BadFile,
@@ -39,7 +40,7 @@ from manyarms.lab import (
     summary,
 )
 from manyarms.lab.running import bar, runner
-from manyarms.lab.running.files import at_once, sources_of
+from manyarms.lab.running.files import sources_of
 from manyarms.lab.studies.modules import import_same
 from manyarms.specs import SPEC_TYPES
 

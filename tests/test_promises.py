@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import subprocess
 import sys
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from manyarms.noises import BernoulliState
 from manyarms.policies import uniform_play
 from manyarms.reservoirs import PowerLawState
 from manyarms.specs import SPEC_TYPES, Spec
+from manyarms.world import WorldState, begin_world
 
 EXAMPLES = checks.examples()
 KINDS = ("policy", "base", "world")
@@ -26,6 +28,7 @@ COMPILED = {"compiled_equals_plain", "compiles_once"}
 ONCE = {
     "arms_are_numbered_in_order",
     "ask_changes_nothing",
+    "fields_keep_their_types",
     "memory_is_bounded",
     "odd_tells_are_harmless",
     "picks_are_in_range",
@@ -69,7 +72,7 @@ def gpu_code():
 @pytest.mark.parametrize("check", list(_cases()))
 def test_promise(check, gpu_code, monkeypatch, request):
     if "compiles_for_gpu" in request.node.name:
-        cuda = gpu.the_kernel()
+        cuda = gpu.cuda_module()
         compiled = cuda.ptx_of
 
         def ptx_of(*states):
@@ -124,13 +127,13 @@ RESTARTING.append(ma.Blackbox(base=ma.UCB(), beta=1.0, threshold=0.1))
 @pytest.mark.parametrize("spec", RESTARTING, ids=lambda spec: spec.label())
 def test_the_trials_make_policies_restart(spec):
     # Otherwise most promises would be tried on runs in which nothing happens.
-    calming = runs.Run(spec, 1500, calming=True)
+    calming = runs.Trial(spec, 1500, calming=True)
     calming.play()
     assert counts(calming.policy).restarts >= 3
     assert calming.policy.block.rank >= 9
     if spec.preset == "paper":
         return  # its blocks have almost as many arms as rounds, which mixed rewards do not use up
-    busy = runs.Run(spec, 600)
+    busy = runs.Trial(spec, 600)
     busy.play()
     assert counts(busy.policy).restarts >= 3
 
@@ -160,7 +163,7 @@ class LooseState(NamedTuple):
     marks: Any
 
 
-SOUND, ASK_WRITES, SLOT_TOO_HIGH, GAP, SHRINKS, MOVES, RETURNS, ZERO, GROWS, OLD_BLOCK, LATE = range(11)
+SOUND, ASK_WRITES, SLOT_TOO_HIGH, GAP, SHRINKS, MOVES, RETURNS, ZERO, GROWS, OLD_BLOCK, LATE, HALVES = range(12)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -213,6 +216,8 @@ def loose_tell(state: LooseState, choice: Choice, reward: float) -> LooseState:
     told = state.told + 1
     if state.kind == OLD_BLOCK and choice.round % 10 == 0:
         ignored += 1
+    if state.kind == HALVES and told > 8:
+        ignored = 0.5
     if state.kind == LATE and choice.round < told:
         told = 10 // (choice.round - choice.round)
     return LooseState(kind=state.kind, told=told, ignored=ignored, totals=state.totals, marks=state.marks)
@@ -247,6 +252,11 @@ register(LooseState, begin=loose_begin, ask=loose_ask, tell=loose_tell, counts=l
         (GROWS, "compiles_once", "'int'.*'float'"),
         (OLD_BLOCK, "odd_tells_are_harmless", "a tell for block 1 was ignored, not counted"),
         (LATE, "odd_tells_are_harmless", "ZeroDivisionError"),
+        (
+            HALVES,
+            "fields_keep_their_types",
+            r"after round 9 of 1500: state\.ignored is a float, 0\.5, not a whole number",
+        ),
     ],
 )
 def test_a_broken_policy_is_found_out(flaw, broken, what):
@@ -265,11 +275,42 @@ def test_the_same_policy_without_a_flaw_keeps_those_promises():
         "arms_are_numbered_in_order",
         "played_arms_are_found_again",
         "probabilities_are_probabilities",
+        "fields_keep_their_types",
         "odd_tells_are_harmless",
         "snapshots_go_on",
         "survives_json",
     ):
         named[name]()
+
+
+@pytest.mark.parametrize(
+    ("verb", "state_type", "kernel", "what"),
+    [
+        ("begin", LooseState, lambda state, key: state._replace(told=0.0), "after begin: state.told is a float, 0.0"),
+        (
+            "ask",
+            LooseState,
+            lambda *arguments: loose_ask(*arguments)._replace(probability=1),
+            "round 1 of 1: choice.probability is a whole number, 1, not a float",
+        ),
+        (
+            "observe",
+            LooseState,
+            lambda state, world, choice: state._replace(marks=state.marks.astype(int)),
+            "after the last of 1 rounds: state.marks is <i8[1]",
+        ),
+        (
+            "begin",
+            WorldState,
+            lambda world, key: begin_world(world, key)._replace(changes=False),
+            "after begin: world.changes is True or False, False, not a whole number",
+        ),
+    ],
+)
+def test_a_field_of_another_type_is_found_out(verb, state_type, kernel, what, monkeypatch):
+    monkeypatch.setitem(VERBS[verb].kernels, state_type, kernel)
+    with pytest.raises(checks.CheckError, match=re.escape(what)):
+        runs.fields_keep_their_types(Loose())
 
 
 def test_a_module_of_the_package_without_a_source_is_found_out(monkeypatch):

@@ -28,7 +28,7 @@ WORLDS = [spec for spec in examples() if isinstance(spec, ma.World)]
 @pytest.fixture(scope="module")
 def cuda():
     needs_the_extra()
-    return gpu.the_kernel()
+    return gpu.cuda_module()
 
 
 def kind_of(state):

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 import manyarms as ma
+from manyarms.intervals import means_and_half_widths
 from manyarms.lab.figures.statistics import (
     Grid,
     difference,
-    means_and_half_widths,
     slope_over_horizons,
     with_half_width,
 )
 from manyarms.lab.pages.report import MOST_DOTS, Section, file_of, read_results, report, write_report
 from manyarms.lab.running.files import CellResult, write_result
 from manyarms.lab.studies.study import Cell, Study
-from manyarms.results import COLOURS, Table
+from manyarms.results import COLOURS
+from manyarms.tables import Table
 from manyarms.trace import COLUMNS
 
 from . import browser as browsers

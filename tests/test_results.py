@@ -11,7 +11,9 @@ import scipy.stats
 
 import manyarms as ma
 from manyarms.checks import BUSY_WORLD
-from manyarms.results import COLOURS, STYLES, Result, Table, mean_and_half_width, student_t
+from manyarms.intervals import mean_and_half_width, student_t
+from manyarms.results import COLOURS, STYLES, Result
+from manyarms.tables import Table
 from manyarms.trace import COLUMNS
 
 mpl.use("Agg")

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import manyarms as ma
+from manyarms.intervals import means_and_half_widths
 from manyarms.lab.figures.statistics import (
     Grid,
     difference,
     final_regrets,
     log_log_slope,
-    means_and_half_widths,
     number,
     paired_difference,
     slope_over_horizons,

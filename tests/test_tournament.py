@@ -25,7 +25,8 @@ from manyarms.bases.tournament import (
 )
 from manyarms.compiled import loop
 from manyarms.contract import Choice, learn, pick, renew
-from manyarms.snapshots import copied, state_from_json, state_to_json
+from manyarms.snapshots import state_from_json, state_to_json
+from manyarms.states import copied
 from tests.reference.asymptotic_ucb import AsymptoticUCB
 from tests.reference.dense import first_of_the_largest, leaves_of, shortened
 

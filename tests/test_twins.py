@@ -17,8 +17,8 @@ from manyarms.contract import Choice, learn, pick, renew
 from manyarms.policies import blackbox as fast_blackbox
 from manyarms.policies import elimination as fast_elimination
 from manyarms.policies import subsample as fast_subsample
-from manyarms.replication import play_replications
-from manyarms.trace import COLUMNS, new_log
+from manyarms.replication import replicate
+from manyarms.trace import COLUMNS
 from tests.reference import loop, sizes, squares
 from tests.reference.asymptotic_ucb import AsymptoticUCB
 from tests.reference.twins import twin_run
@@ -359,26 +359,12 @@ def test_each_replication_plays_as_its_own_twin(spec):
 def test_a_used_state_begins_as_a_new_one(spec):
     # simulate makes one state for several replications when it keeps no log.
     horizon, seed = 300, 13
-    played = spec.with_horizon(horizon)
     checkpoints = np.array([100, horizon])
-    out = np.zeros((3, 2, len(COLUMNS)))
-    log = new_log(horizon)
-    play_replications(
-        played.start(horizon),
-        FLIPS.start(played.slots(horizon)),
-        log,
-        np.uint64(seed),
-        np.uint64(played.digest()),
-        FLIPS.top,
-        0,
-        checkpoints,
-        out,
-        np.zeros(1, dtype=np.int64),
-    )
+    run = replicate(spec, FLIPS, horizon, 3, seed, checkpoints=checkpoints, log=True)
     for replication in range(3):
         slow_log, columns = twin_of_run(spec, FLIPS, horizon, seed, replication)
-        check_columns(out[replication], checkpoints, columns)
-    check_log(log, slow_log)  # the last one's log is what remains
+        check_columns(run.out[replication], checkpoints, columns)
+    check_log(run.logs[2], slow_log)  # the last one's log is what remains
 
 
 # ---------------------------------------------------------------- the kinetic tournament, longer

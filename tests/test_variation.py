@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import manyarms as ma
 from manyarms.checks import examples
 from manyarms.measures import Variation, realized_variation
-from manyarms.replication import play_replications
-from manyarms.trace import COLUMNS, new_log
+from manyarms.replication import play_replications, replicate
+from manyarms.trace import COLUMNS
 from tests.reference import variation as reference
 
 MEASURES = tuple(COLUMNS.index(name) for name in ("V", "V_R", "L", "L_R"))
@@ -22,21 +22,9 @@ exactly = settings(derandomize=True, deadline=None, max_examples=150)
 
 def played(policy, world, horizon, seed=3):
     """A log, and the columns of a run at every round: the loop as plain Python."""
-    spec = policy.with_horizon(horizon)
-    log, out = new_log(horizon), np.zeros((1, horizon, len(COLUMNS)))
-    play_replications.function(
-        spec.start(horizon),
-        world.start(spec.slots(horizon)),
-        log,
-        np.uint64(seed),
-        np.uint64(spec.digest()),
-        world.top,
-        0,
-        np.arange(1, horizon + 1),
-        out,
-        np.zeros(1, dtype=np.int64),
-    )
-    return log, out[0]
+    rounds, plain = np.arange(1, horizon + 1), play_replications.function
+    run = replicate(policy, world, horizon, 1, seed, checkpoints=rounds, log=True, loop=plain)
+    return run.logs[0], run.out[0]
 
 
 def check_columns(found, columns):

@@ -18,9 +18,9 @@ from scipy import stats
 import manyarms as ma
 from manyarms.compiled import loop
 from manyarms.contract import Play, begin, fresh_mean, moved, preview, pull, register, reward_of
-from manyarms.replication import play_replications
+from manyarms.replication import play_replications, replicate
 from manyarms.streams import bits_at, replication_key, uniform
-from manyarms.trace import COLUMNS, new_log
+from manyarms.trace import COLUMNS
 from tests.reference.world import NaiveWorld
 
 ALARM = 1e-6
@@ -72,24 +72,11 @@ def lone_arm(drift, first_mean, rounds):
 
 def run_log(policy, world, horizon, seed=0, replication=0):
     """One replication as plain Python, with its log."""
-    spec = policy.with_horizon(horizon)
-    log = new_log(horizon)
     checkpoints = np.arange(1, horizon + 1)
-    out = np.zeros((1, horizon, len(COLUMNS)))
-    finished = play_replications.function(
-        spec.start(horizon),
-        world.start(spec.slots(horizon)),
-        log,
-        np.uint64(seed),
-        np.uint64(spec.digest()),
-        world.top,
-        replication,
-        checkpoints,
-        out,
-        np.zeros(1, dtype=np.int64),
-    )
-    assert finished == 1
-    return log, out[0]
+    plain = play_replications.function
+    run = replicate(policy, world, horizon, 1, seed, first=replication, checkpoints=checkpoints, log=True, loop=plain)
+    assert run.finished.all()
+    return run.logs[0], run.out[0]
 
 
 # Reservoirs

@@ -20,9 +20,8 @@ import numpy as np
 
 import manyarms as ma
 from manyarms.policies.tail import AUTO, estimated_beta
-from manyarms.replication import play_replications
-from manyarms.results import Table
-from manyarms.trace import COLUMNS, NoLog
+from manyarms.replication import Job, Run
+from manyarms.tables import Table
 
 HEADING = "## Tables"
 BETAS = (0.3, 0.5, 1.0, 2.0, 4.0)
@@ -53,25 +52,13 @@ PLAYERS = {
 
 def estimates(policy: ma.Policy, world: ma.World, rounds: int, replications: int, seed: int) -> np.ndarray:
     """The estimate of each replication after so many rounds, for a run of that length."""
-    policy = policy.with_horizon(rounds)
-    state, played = policy.start(rounds), world.start(policy.slots(rounds))
+    run = Run(policy, Job(world, rounds, replications, seed, np.array([rounds])))
+    states = run.states()
     found = []
     for replication in range(replications):
-        out = np.zeros((1, 1, len(COLUMNS)))
-        play_replications(
-            state,
-            played,
-            NoLog(unused=0.0),
-            np.uint64(seed),
-            np.uint64(policy.digest()),
-            world.top,
-            replication,
-            np.array([rounds]),
-            out,
-            np.zeros(1, dtype=np.int64),
-        )
+        run.play(replication, replication + 1, states)
         # What was counted is in arrays, which the last replication leaves behind.
-        found.append(estimated_beta(state.tail, float(np.log2(rounds))))
+        found.append(estimated_beta(states.policy.tail, float(np.log2(rounds))))
     return np.array(found)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import manyarms as ma
-from manyarms.results import Table
+from manyarms.tables import Table
 
 BETAS = (0.5, 1.0, 2.0)
 DRIFTS = (ma.Still(), ma.Rotting("1/t"), ma.Crash(0.001), ma.JumpAt(2000, -0.3), ma.Rotting(0.001))

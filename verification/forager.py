@@ -24,12 +24,13 @@ import numba
 import numpy as np
 
 import manyarms as ma
+from manyarms.intervals import mean_and_half_width
 from manyarms.lab.arena.scores import Scores, geometric_mean, worst
 from manyarms.lab.arena.tables import CONTESTS, NOTHING, TUNING, Contest, Entrant
 from manyarms.lab.figures.statistics import with_half_width
 from manyarms.lab.questions.lower_bound import still_bound
 from manyarms.lab.questions.rates import Series, fit_row
-from manyarms.results import Table, mean_and_half_width
+from manyarms.tables import Table
 
 HEADING = "## Tables"
 WANTED = {0.5: 3.0, 1.0: 2.0, 2.0: None}

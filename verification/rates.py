@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import manyarms as ma
-from manyarms.results import Table
+from manyarms.tables import Table
 
 HORIZONS = tuple(2**power for power in range(14, 24))
 BETAS = (0.5, 1.0, 2.0)

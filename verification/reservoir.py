@@ -20,7 +20,7 @@ from manyarms.measures import (
     estimate_from_means,
     estimate_from_noisy_means,
 )
-from manyarms.results import Table
+from manyarms.tables import Table
 
 BETAS = (0.5, 1.0, 2.0, 4.0)
 ARMS = 400

@@ -23,7 +23,7 @@ import numpy as np
 import manyarms as ma
 from manyarms.lab.arena.scores import Scores, contest_rows, star_rows
 from manyarms.lab.arena.tables import ENTRANTS, STAR, Contest
-from manyarms.results import Table
+from manyarms.tables import Table
 
 HEADING = "## Worlds that nobody chose"
 KNOWN = [entrant for entrant in ENTRANTS if "Thompson" not in entrant.name]

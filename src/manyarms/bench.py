@@ -25,11 +25,10 @@ from .drifts import Rotting
 from .engine import simulate
 from .noises import Bernoulli
 from .policies import SSUCB, Blackbox, Elimination, Forager, Oracle, Policy, Subsample, UniformPlay
-from .replication import play_replications
+from .replication import Job, Run
 from .reservoirs import PowerLaw
-from .results import Table
-from .streams import NOISE_STREAM, POLICY_STREAM, bits_at, index_below, replication_key, stream_key, uniform
-from .trace import COLUMNS, NoLog
+from .streams import NOISE_STREAM, bits_at, index_below, policy_key, replication_key, stream_key, uniform
+from .tables import Table
 from .world import World
 
 ROUNDS = 1 << 20
@@ -64,11 +63,11 @@ def policies_timed() -> dict[str, Policy]:
 def floor_loop(numbers: NDArray[np.float64], seed: int, rounds: int) -> float:
     """Two random draws and one read and write a round."""
     key = replication_key(seed, 0)
-    policy_key = stream_key(key, POLICY_STREAM, 0)
+    choice_key = policy_key(key, 0)
     noise_key = stream_key(key, NOISE_STREAM, 0)
     total = 0.0
     for round in range(1, rounds + 1):
-        place = index_below(bits_at(policy_key, round, 0), numbers.size)
+        place = index_below(bits_at(choice_key, round, 0), numbers.size)
         number = numbers[place]
         total += uniform(bits_at(noise_key, place, round))
         numbers[place] = number + total
@@ -86,14 +85,10 @@ def floor_ns(rounds: int) -> float:
 def policy_ns(spec: Policy, horizon: int, rounds: int) -> float:
     """Nanoseconds a round of a policy, over as many replications as make up ``rounds``."""
     replications = max(1, rounds // horizon)
-    played = spec.with_horizon(horizon)
-    state, world = played.start(horizon), WORLD.start(played.slots(horizon))
-    checkpoints = np.linspace(0, horizon, 65)[1:].astype(np.int64)
-    out = np.zeros((replications, checkpoints.size, len(COLUMNS)))
-    stop = np.zeros(1, dtype=np.int64)
-    label = np.uint64(played.digest())
+    run = Run(spec, Job(WORLD, horizon, replications, 1, np.linspace(0, horizon, 65)[1:].astype(np.int64)))
+    states = run.states()
     began = time.perf_counter()
-    play_replications(state, world, NoLog(unused=0.0), np.uint64(1), label, 1.0, 0, checkpoints, out, stop)
+    run.play(0, replications, states)
     return (time.perf_counter() - began) / (replications * horizon) * 1e9
 
 

@@ -20,8 +20,8 @@ from .checks import CheckError, checks, examples
 from .gpu import DEVICES
 from .measures.rules import ORDERS
 from .measures.rules import PRESETS as SHIFT_PRESETS
-from .results import Table
 from .specs import SPEC_TYPES, Spec
+from .tables import Table
 from .version import __version__
 
 GOES_ON = ("run", "reproduce", "arena")

@@ -18,11 +18,13 @@ digest of all sources of the package.
 
 import contextlib
 import hashlib
+import itertools
 import os
 import pickle
 import re
 import shutil
 import tempfile
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +36,8 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic as _numba_intrinsic
 from numba.extending import overload
+
+from .states import states_in
 
 # numba's type stubs know little of these.
 numba: Any = _numba
@@ -413,12 +417,43 @@ def loop(function: Callable[..., Any]) -> Loop:
 
 def _is_ours(value: Any) -> bool:
     """Whether a state and all states inside it are defined in this package."""
-    if not isinstance(value, tuple):
-        return True
-    module = type(value).__module__
-    if module != "builtins" and module.partition(".")[0] != __package__:
-        return False
-    return all(_is_ours(part) for part in value)
+    modules = {type(state).__module__.partition(".")[0] for state in states_in(value)}
+    return modules <= {"builtins", __package__}
+
+
+@contextlib.contextmanager
+def compile_errors(name: str, target: str = "") -> Iterator[None]:
+    """While this lasts, an error of the compiler becomes a short one that says whose kernels it is about.
+
+    Parameters
+    ----------
+    name
+        What is compiled.
+    target
+        For what, and what to do instead; nothing for this processor.
+    """
+    try:
+        yield
+    except numba.core.errors.NumbaError as error:
+        complaint = compiler_complaint(str(error))
+        missing = re.search(r"Untyped global name '(\w+)'.*<class 'function'>", complaint)
+        remedy = f"mark {missing[1]} with it" if missing else "see the line below"
+        raise TypeError(
+            f"simulate: {name} cannot be compiled{target and ' ' + target}. Kernels may allocate nothing and call only "
+            f"functions marked with @kernel (manyarms.compiled.kernel); {remedy}. The compiler says:\n{complaint}"
+        ) from None
+
+
+def compiler_complaint(message: str) -> str:
+    """Of the compiler's words, which tell the way to the error at length, the last: what is wrong, and where."""
+    lines = [line for line in message.splitlines() if line.strip()]
+    starts = [place for place, line in enumerate(lines) if line.lstrip().startswith("Failed in ")]
+    inner = lines[starts[-1] + 1 :] if starts else lines
+    places = [i for i, line in enumerate(inner) if line.lstrip().startswith("File ") and "/numba/" not in line]
+    if not places:
+        return textwrap.dedent("\n".join(inner[:5]))
+    shown = itertools.takewhile(lambda line: line.strip() != "^", inner[places[0] :])
+    return "\n".join([inner[0].strip(), textwrap.dedent("\n".join(shown))])
 
 
 State = TypeVar("State", bound=tuple[Any, ...])

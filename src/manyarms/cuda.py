@@ -17,25 +17,26 @@ import itertools
 import re
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from .compiled import IS_SIMULATED, Packed, Shared, row_of
 from .replication import play_replication
+from .states import folded, mapped, own_arrays, states_in
 from .streams import replication_key
 
-GONE = "row_stack"
+ROW_STACK = "row_stack"
 """A name that numba-cuda 0.30 looks up while it is imported, and that NumPy 2.5 no longer has."""
 
-_NUMPY_HAS_IT = hasattr(np, GONE)
+_NUMPY_HAS_IT = hasattr(np, ROW_STACK)
 
 with warnings.catch_warnings():
     # numba-cuda 0.30 also makes calls that NumPy 2.5 has deprecated.
     warnings.simplefilter("ignore", DeprecationWarning)
     if not _NUMPY_HAS_IT:
-        setattr(np, GONE, np.vstack)
+        setattr(np, ROW_STACK, np.vstack)
     try:
         import numba as _numba
         import numba.cuda as _cuda
@@ -44,7 +45,7 @@ with warnings.catch_warnings():
         import numba.cuda.np.arrayobj  # it would be imported late otherwise, and meet NumPy then
     finally:
         if not _NUMPY_HAS_IT:
-            delattr(np, GONE)
+            delattr(np, ROW_STACK)
 
 # numba has no type stubs for these.
 cuda: Any = _cuda
@@ -94,8 +95,8 @@ _compiling = threading.RLock()
 
 
 @contextlib.contextmanager
-def _rounding_twice() -> Iterator[None]:
-    """While this lasts, kernels are compiled without fused multiply-adds, and looked through."""
+def without_fma() -> Iterator[None]:
+    """While this lasts, kernels are compiled without fused multiply-adds, so that both operations round."""
     if IS_SIMULATED:
         yield
         return
@@ -162,7 +163,7 @@ class Layout:
     def __init__(self, state: Any) -> None:
         self.slices: dict[int, slice] = {}  # id of an array -> where it lies, in items of its size
         self.bytes = 0
-        arrays = _arrays_of(state)
+        arrays = own_arrays(state)
         for array in arrays:
             if array.ndim != 1:
                 raise TypeError(f"arrays of a state must have one dimension to go on a GPU, not {array.ndim}")
@@ -190,10 +191,8 @@ class Layout:
 
 def _pairs_of(state: Any) -> list[list[Any]]:
     """Arrays of 8-byte integers and floats, equally long, that are neighbouring fields of one state."""
-    if not isinstance(state, tuple):
-        return []
-    deeper = [pair for part in state for pair in _pairs_of(part)]
-    return deeper + [[one, other] for one, other in itertools.pairwise(state) if _are_a_pair(one, other)]
+    neighbours = (pair for inner in states_in(state) for pair in itertools.pairwise(inner))
+    return [[one, other] for one, other in neighbours if _are_a_pair(one, other)]
 
 
 def _are_a_pair(one: Any, other: Any) -> bool:
@@ -220,25 +219,20 @@ def _records(arrays: list[Any]) -> list[list[Any]]:
     return [record for record in records if record]
 
 
-def _arrays_of(state: Any) -> list[Any]:
-    """The arrays of a state that belong to one replication: those that can be written."""
-    if isinstance(state, np.ndarray):
-        return [state] if state.flags.writeable else []
-    return [array for part in state for array in _arrays_of(part)] if isinstance(state, tuple) else []
-
-
 def batched(state: Any, replications: int) -> Any:
     """Room on the GPU for that many copies of a state. Arrays are not filled: ``begin`` does that."""
     layout = Layout(state)
     room = cuda.device_array((replications, layout.bytes // 8), dtype=np.int64)
 
-    def on_gpu(array: Any) -> Any:
-        if not array.flags.writeable:
-            return Shared(array=cuda.to_device(array))
-        where = layout.slices[id(array)]
-        return Packed(array=room.view(array.dtype), start=where.start, stop=where.stop, step=where.step)
+    def on_gpu(leaf: Any) -> Any:
+        if not isinstance(leaf, np.ndarray):
+            return leaf
+        if not leaf.flags.writeable:
+            return Shared(array=cuda.to_device(leaf))
+        where = layout.slices[id(leaf)]
+        return Packed(array=room.view(leaf.dtype), start=where.start, stop=where.stop, step=where.step)
 
-    return _with_arrays(state, on_gpu)
+    return mapped(on_gpu, state)
 
 
 def unpacked(column: Packed) -> Any:
@@ -246,26 +240,18 @@ def unpacked(column: Packed) -> Any:
     return column.array.copy_to_host()[:, column.start : column.stop : column.step]
 
 
-def _with_arrays(state: Any, replace: Callable[[Any], Any]) -> Any:
-    """A state with something else in place of each of its arrays."""
-    if isinstance(state, np.ndarray):
-        return replace(state)
-    if isinstance(state, tuple):
-        parts = [_with_arrays(part, replace) for part in state]
-        return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
-    return state
-
-
 def batch_type(state: Any) -> Any:
     """What the compiler sees of ``batched(state, …)``."""
-    if isinstance(state, np.ndarray):
-        array = typeof(state).copy(readonly=False)
-        if not state.flags.writeable:
-            return types.NamedTuple((array,), Shared)
-        return types.NamedTuple((array.copy(ndim=2), types.int64, types.int64, types.int64), Packed)
-    if isinstance(state, tuple):
-        return types.NamedTuple([batch_type(part) for part in state], type(state))
-    return typeof(state)
+    return folded(state, _batched_leaf_type, lambda state, parts: types.NamedTuple(list(parts.values()), type(state)))
+
+
+def _batched_leaf_type(leaf: Any) -> Any:
+    if not isinstance(leaf, np.ndarray):
+        return typeof(leaf)
+    array = typeof(leaf).copy(readonly=False)
+    if not leaf.flags.writeable:
+        return types.NamedTuple((array,), Shared)
+    return types.NamedTuple((array.copy(ndim=2), types.int64, types.int64, types.int64), Packed)
 
 
 def ptx_of(policy: Any, world: Any, log: Any) -> str:
@@ -281,17 +267,12 @@ def ptx_of(policy: Any, world: Any, log: Any) -> str:
         types.Array(types.boolean, 1, "C"),
         types.Array(types.int64, 1, "C"),
     )
-    with _rounding_twice(), _no_device_needed():
+    with without_fma(), _no_device_needed():
         return str(cuda.compile_ptx(play_one_each, arguments, cc=COMPUTE_CAPABILITY)[0])
 
 
 def launch(arguments: tuple[Any, ...], replications: int, block: int, stream: Any) -> None:
     """Start ``play_one_each`` for that many replications; it is compiled when these types are new."""
-    with _rounding_twice(), warnings.catch_warnings():
+    with without_fma(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*under-utilization")  # few replications are a fair wish
         launchable[-(-replications // block), block, stream](*arguments)
-
-
-def is_of_the_compiler(error: Exception) -> bool:
-    """Whether an error says that something cannot be compiled."""
-    return isinstance(error, _numba.core.errors.NumbaError)

@@ -4,29 +4,27 @@ Replications are independent and every random number has an address, so chunks o
 replications go to threads, or to a GPU, in any order and the result is the same to the bit.
 """
 
-import concurrent.futures
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .gpu import GPU, chosen_device
-from .policies.base import Policy, checked_slots
-from .replication import Job, Run, play_replications
+from .players import Player, Processor
+from .policies.base import Policy
+from .replication import Job, Run
 from .reservoirs import Reservoir
 from .results import Result
 from .specs import checked_seed, count, flag
-from .trace import COLUMNS, Log
+from .trace import COLUMNS
 from .world import World
 
 LONGEST_RUN = 2**31 - 1
 MOST_ARMS = 2**31 - 1
 """Rounds and arms are addressed with 31 bits. Only uncapped subsamples can draw more arms than rounds."""
-
-CHUNK_ROUNDS = 2_000_000
-"""A chunk has about this many rounds: long enough to hide Python, short enough to stop quickly."""
 
 DEFAULT_CHECKPOINTS = 64
 
@@ -88,46 +86,24 @@ def simulate(
     (3,)
     """
     named = named_policies(policies)
-    if not isinstance(world, World):
-        hint = f"; write ma.World({world.label()}, …)" if isinstance(world, Reservoir) else ""
-        raise TypeError(f"simulate: world must be a World such as ma.World(ma.PowerLaw(1.0)), not {world!r}{hint}")
-    horizon = count("simulate", "horizon", horizon)
-    if horizon > LONGEST_RUN:
-        raise ValueError(f"simulate: horizon must be at most {LONGEST_RUN} (2^31 - 1), not {horizon}")
-    replications = count("simulate", "replications", replications)
-    seed = checked_seed(seed)
-    rounds = checkpoint_rounds(checkpoints, horizon)
+    job = checked_job(world, horizon, replications, seed, checkpoints, log)
     threads = usable_cores() if threads is None else count("simulate", "threads", threads)
     device = chosen_device(device)
-    log = flag("simulate", "log", log)
     if progress is not None and not callable(progress):
         raise TypeError(f"simulate: progress must be a function of two numbers, not {progress!r}")
     for name, spec in named.items():
-        checked_slots(spec.with_horizon(horizon), horizon)
         warn_of_other_top(name, spec, world)
-
-    job = Job(world, horizon, replications, seed, rounds, log)
-    try:
-        runs = {name: Run(spec, job) for name, spec in named.items()}
-    except (MemoryError, ValueError):  # NumPy's words for an array that is too big
-        raise MemoryError(
-            f"simulate: {replications:,} replications of {len(named)} policies with {rounds.size} checkpoints are too "
-            "many to keep; ask for fewer replications at a time or fewer checkpoints"
-        ) from None
-    player = GPU(job, list(runs.values())) if device == "gpu" else Processor(job, threads)
-    complete = _play_chunks(player, job, list(runs.values()), progress)
+    runs = {name: Run(spec, job) for name, spec in named.items()}
+    player = player_on(device, job, list(runs.values()), threads)
+    complete = player.play_all(list(runs.values()), progress)
     for name, run in runs.items():
-        if run.out[:, -1, COLUMNS.index("arms")].max() > MOST_ARMS:
-            raise OverflowError(
-                f"{name} drew more than {MOST_ARMS:,} arms, beyond which random numbers repeat; cap its subsamples "
-                "(cap=True) or choose a shorter horizon"
-            )
+        check_arms(name, run)
     return Result(
         policies={name: run.spec for name, run in runs.items()},
         world=world,
-        horizon=horizon,
-        seed=seed,
-        checkpoints=rounds,
+        horizon=job.horizon,
+        seed=job.seed,
+        checkpoints=job.checkpoints,
         values={name: run.out[run.finished] for name, run in runs.items()},
         replications={name: np.flatnonzero(run.finished) for name, run in runs.items()},
         logs={name: run.logs for name, run in runs.items()},
@@ -135,41 +111,38 @@ def simulate(
     )
 
 
-class Processor:
-    """Plays chunks of replications on the cores of this machine."""
+def checked_job(
+    world: object, horizon: object, replications: object, seed: object, checkpoints: Any, log: object
+) -> Job:
+    """What ``simulate`` is asked to play, or an error that says what is wrong with it."""
+    if not isinstance(world, World):
+        hint = f"; write ma.World({world.label()}, …)" if isinstance(world, Reservoir) else ""
+        raise TypeError(f"simulate: world must be a World such as ma.World(ma.PowerLaw(1.0)), not {world!r}{hint}")
+    rounds = count("simulate", "horizon", horizon)
+    if rounds > LONGEST_RUN:
+        raise ValueError(f"simulate: horizon must be at most {LONGEST_RUN} (2^31 - 1), not {rounds}")
+    return Job(
+        world=world,
+        horizon=rounds,
+        replications=count("simulate", "replications", replications),
+        seed=checked_seed(seed),
+        checkpoints=checkpoint_rounds(checkpoints, rounds),
+        log=flag("simulate", "log", log),
+    )
 
-    def __init__(self, job: Job, threads: int) -> None:
-        self.job = job
-        self.workers = threads
-        self.stop = np.zeros(1, dtype=np.int64)
-        # Small enough that every thread has a share, and one replication at a time when logging.
-        share = -(-job.replications // threads)
-        self.size = 1 if job.log else max(1, min(CHUNK_ROUNDS // job.horizon, share))
 
-    def chunk_size(self, run: Run) -> int:
-        """How many replications to play at a time."""
-        return self.size
+def player_on(device: str, job: Job, runs: list[Run], threads: int) -> Player:
+    """What plays on this device."""
+    return GPU(job, runs) if device == "gpu" else Processor(job, threads)
 
-    def play(self, run: Run, first: int, last: int) -> int:
-        """Play replications first … last - 1; return how many were finished."""
-        job = self.job
-        log = job.new_log()
-        finished = play_replications(
-            run.spec.start(job.horizon),
-            job.world.start(run.spec.slots(job.horizon)),
-            log,
-            np.uint64(job.seed),
-            run.label,
-            job.world.top,
-            job.first + first,
-            job.checkpoints,
-            run.out[first:last],
-            self.stop,
+
+def check_arms(name: str, run: Run) -> None:
+    """Refuse a run that drew arms beyond the last address."""
+    if run.out[:, -1, COLUMNS.index("arms")].max() > MOST_ARMS:
+        raise OverflowError(
+            f"{name} drew more than {MOST_ARMS:,} arms, beyond which random numbers repeat; cap its subsamples "
+            "(cap=True) or choose a shorter horizon"
         )
-        run.finished[first : first + finished] = True
-        if isinstance(log, Log) and finished:
-            run.logs[first] = log
-        return int(finished)
 
 
 def play_range(
@@ -187,45 +160,13 @@ def play_range(
 
     Once ``stop[0]`` is not 0, only those that are finished are returned.
     """
-    job = Job(world, horizon, last - first, seed, checkpoints, log=False, first=first)
+    job = Job(world, horizon, last - first, seed, checkpoints, first=first)
     run = Run(policy, job)
     if device == "gpu":
-        _play_chunks(GPU(job, [run]), job, [run], None)
+        GPU(job, [run]).play_all([run])
     else:
-        processor = Processor(job, threads=1)
-        processor.stop = processor.stop if stop is None else stop
-        processor.play(run, 0, job.replications)
+        run.play(0, job.replications, stop=stop)
     return run.out[run.finished]
-
-
-def _play_chunks(
-    player: Processor | GPU, job: Job, runs: list[Run], progress: Callable[[int, int], None] | None
-) -> bool:
-    """Hand chunks of replications to the workers of a player; True unless interrupted."""
-    rounds_in_all = job.horizon * job.replications * len(runs)
-    rounds_played = 0
-    # Policies take turns, so that what an interrupted run leaves behind can be compared.
-    chunks = sorted(
-        (first, place, min(first + size, job.replications))
-        for place, size in enumerate(map(player.chunk_size, runs))
-        for first in range(0, job.replications, size)
-    )
-    with concurrent.futures.ThreadPoolExecutor(max_workers=player.workers) as pool:
-        try:
-            tasks = [pool.submit(player.play, runs[place], first, last) for first, place, last in chunks]
-            for task in concurrent.futures.as_completed(tasks):
-                rounds_played += task.result() * job.horizon
-                if progress is not None:
-                    progress(rounds_played, rounds_in_all)
-        except KeyboardInterrupt:
-            player.stop[0] = 1
-            pool.shutdown(wait=True, cancel_futures=True)
-            return False
-        except BaseException:
-            player.stop[0] = 1
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-    return True
 
 
 def usable_cores() -> int:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import IS_COMPILING, IS_SIMULATED
+from .compiled import IS_COMPILING, IS_SIMULATED, compile_errors
+from .players import Player
 from .replication import Job, Run
 from .trace import Log
 
@@ -56,7 +57,7 @@ def why_not_compiled() -> str | None:
     if importlib.util.find_spec("numba_cuda") is None:
         return "numba-cuda is not installed; run pip install 'manyarms[gpu]'"
     try:
-        the_kernel()
+        cuda_module()
     except Exception as error:
         return f"numba-cuda cannot be imported ({error}); run pip install --upgrade 'manyarms[gpu]'"
     return None
@@ -73,23 +74,23 @@ def why_no_gpu() -> str | None:
     reason = None if IS_SIMULATED else why_not_compiled()
     if reason is not None:
         return reason
-    cuda = the_kernel()
+    cuda = cuda_module()
     if not cuda.cuda.is_available():
         detail = " ".join(str(cuda.cuda.cuda_error() or "").split()).rstrip(".")
         return f"no NVIDIA GPU or driver was found{': ' if detail else ''}{detail}"
     return None
 
 
-def the_kernel() -> Any:
-    """The module `manyarms.cuda`, imported at last: it takes half a second and needs the extra."""
+def cuda_module() -> Any:
+    """The module `manyarms.cuda`, imported as late as possible: it takes half a second and needs the extra."""
     return importlib.import_module(".cuda", __package__)
 
 
-class GPU:
+class GPU(Player):
     """Plays waves of replications on a GPU."""
 
     def __init__(self, job: Job, runs: list[Run]) -> None:
-        self.cuda = the_kernel()
+        self.cuda = cuda_module()
         self.job = job
         self.multiprocessors = getattr(self.cuda.cuda.get_current_device(), "MULTIPROCESSOR_COUNT", 1)
         self.workers = 1 if IS_SIMULATED else min(WORKERS, sum(-(-job.replications // self.wave(run)) for run in runs))
@@ -101,18 +102,13 @@ class GPU:
         for run in runs:
             self.chunk_size(run)  # what cannot be played is known before anything is
 
-    def states(self, run: Run) -> tuple[Any, Any, Any]:
-        """The policy, the world and the log of one replication, unbegun."""
-        horizon = self.job.horizon
-        return run.spec.start(horizon), self.job.world.start(run.spec.slots(horizon)), self.job.new_log()
-
     def wave(self, run: Run) -> int:
         """How many replications are played at a time if memory allows."""
-        return self.multiprocessors * (RESIDENT_SCATTERED if run.spec.is_scattered else RESIDENT)
+        return int(self.multiprocessors * (RESIDENT_SCATTERED if run.spec.is_scattered else RESIDENT))
 
     def chunk_size(self, run: Run) -> int:
         """How many replications fit: waves of equal size, as few as possible."""
-        policy, world, log = self.states(run)
+        policy, world, log = run.states()
         each = self.cuda.Layout((world, policy)).bytes + self.cuda.Layout(log).bytes + run.out[0].nbytes + 1
         most = int(min(self.wave(run), self.room // each))
         if most == 0:
@@ -125,39 +121,21 @@ class GPU:
 
     def play(self, run: Run, first: int, last: int) -> int:
         """Play replications first … last - 1; return how many were finished."""
-        cuda, job = self.cuda, self.job
         if self.stop[0] != 0:
             return 0
+        cuda = self.cuda
         replications = last - first
         stream = cuda.cuda.stream()
-        policy, world, log = self.states(run)
+        policy, world, log = run.states()
         worlds, policies = cuda.batched((world, policy), replications)  # world first: see WorldState
         logs = cuda.batched(log, replications)
         out = cuda.cuda.device_array((replications, *run.out.shape[1:]), dtype=run.out.dtype)
         finished = cuda.cuda.device_array(replications, dtype=np.bool_)
-        arguments = (
-            policies,
-            worlds,
-            logs,
-            np.uint64(job.seed),
-            run.label,
-            job.world.top,
-            job.first + first,
-            cuda.cuda.to_device(job.checkpoints),
-            out,
-            finished,
-            self.stop,
-        )
+        checkpoints = cuda.cuda.to_device(run.job.checkpoints)
+        arguments = (policies, worlds, logs, *run.numbers(first), checkpoints, out, finished, self.stop)
         with self.alone if run.spec.is_scattered else contextlib.nullcontext():
-            try:
+            with compile_errors(run.name, "for a GPU; use device='cpu'"):
                 cuda.launch(arguments, replications, BLOCK, stream)
-            except Exception as error:
-                if not cuda.is_of_the_compiler(error):
-                    raise
-                raise TypeError(
-                    f"simulate: {run.spec.label()} in {job.world.label()} cannot be compiled for a GPU; use "
-                    f"device='cpu'. The compiler says: {error}"
-                ) from error
             if run.spec.is_scattered:
                 stream.synchronize()
         done = finished.copy_to_host(stream=stream)

@@ -1,19 +1,21 @@
 """One replication: the loop over rounds, the same for every policy and every world.
 
-``play_round`` is what one round is, ``play_replication`` the loop. ``play_replications`` plays one replication
-after another on a processor; `manyarms.cuda` gives each its own thread of a GPU.
+``play_round`` is what a round is, ``play_replication`` the loop. ``play_replications`` plays one replication after
+another on a processor; `manyarms.cuda` gives each its own thread of a GPU. A ``Job`` says what is to be played, a
+``Run`` is one policy's part of it, and ``replicate`` plays one as a whole.
 """
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import kernel, loop
-from .contract import ask, begin, counts, observe, pull, record, tell
-from .policies.base import Policy
-from .streams import POLICY_STREAM, replication_key, stream_key
+from .compiled import compile_errors, kernel, loop
+from .contract import Counts, ask, begin, counts, observe, pull, record, tell
+from .policies.base import Policy, checked_slots
+from .streams import policy_key, replication_key
 from .trace import COLUMNS, Log, NoLog, new_log
 from .world import World
 
@@ -34,23 +36,6 @@ def play_round(policy: Any, world: Any, log: Any, round: int) -> tuple[Any, Any,
 
 
 @kernel
-def write_checkpoint(
-    out: NDArray[np.float64], row: int, checkpoint: int, regret: float, total: float, policy: Any, world: Any
-) -> None:
-    """Write one row of COLUMNS."""
-    tally = counts(policy)
-    out[row, checkpoint, 0] = regret
-    out[row, checkpoint, 1] = total
-    out[row, checkpoint, 2] = tally.restarts
-    out[row, checkpoint, 3] = tally.blocks
-    out[row, checkpoint, 4] = tally.arms
-    out[row, checkpoint, 5] = world.variation
-    out[row, checkpoint, 6] = world.rotting_variation
-    out[row, checkpoint, 7] = world.changes
-    out[row, checkpoint, 8] = world.rotting_changes
-
-
-@kernel
 def play_replication(
     policy: Any,
     world: Any,
@@ -67,7 +52,7 @@ def play_replication(
 
     ``stop`` is looked at now and then: once it is not 0, the replication is left; False then.
     """
-    policy = begin(policy, stream_key(key, POLICY_STREAM, label))
+    policy = begin(policy, policy_key(key, label))
     world = begin(world, key)
     regret = 0.0
     total = 0.0
@@ -82,8 +67,24 @@ def play_replication(
                 policy, world, mean, reward = play_round(policy, world, log, round)
                 regret += top - mean
                 total += reward
-        write_checkpoint(out, row, checkpoint, regret, total, policy, world)
+        write_checkpoint(out, row, checkpoint, regret, total, counts(policy), world)
     return True
+
+
+@kernel
+def write_checkpoint(
+    out: NDArray[np.float64], row: int, checkpoint: int, regret: float, total: float, tally: Counts, world: Any
+) -> None:
+    """Keep what COLUMNS names."""
+    out[row, checkpoint, 0] = regret
+    out[row, checkpoint, 1] = total
+    out[row, checkpoint, 2] = tally.restarts
+    out[row, checkpoint, 3] = tally.blocks
+    out[row, checkpoint, 4] = tally.arms
+    out[row, checkpoint, 5] = world.variation
+    out[row, checkpoint, 6] = world.rotting_variation
+    out[row, checkpoint, 7] = world.changes
+    out[row, checkpoint, 8] = world.rotting_changes
 
 
 @loop
@@ -107,6 +108,20 @@ def play_replications(
     return int(out.shape[0])
 
 
+def begun_policy(spec: Policy, rounds: int, seed: int, replication: int) -> Any:
+    """A policy's state as the loop begins it, with arrays for ``rounds`` rounds; for Python, step by step."""
+    key = policy_key(replication_key(seed, replication), spec.digest())
+    return begin(spec.start(rounds), np.uint64(key))
+
+
+class States(NamedTuple):
+    """What one replication is played with."""
+
+    policy: Any
+    world: Any
+    log: Log | NoLog
+
+
 @dataclasses.dataclass(frozen=True)
 class Job:
     """What is to be played, whichever policy plays."""
@@ -116,20 +131,115 @@ class Job:
     replications: int
     seed: int
     checkpoints: NDArray[np.int64]
-    log: bool  # whether every round is kept
+    log: bool = False  # whether every round is kept
     first: int = 0  # the number of the first replication
-
-    def new_log(self) -> Log | NoLog:
-        """Room for one replication's log, if one is kept."""
-        return new_log(self.horizon) if self.log else NoLog(unused=0.0)
 
 
 class Run:
     """One policy's part of a job: its spec as played, and what its replications left behind."""
 
     def __init__(self, spec: Policy, job: Job) -> None:
+        self.job = job
         self.spec = spec.with_horizon(job.horizon)
+        self.slots = checked_slots(self.spec, job.horizon)
         self.label = np.uint64(self.spec.digest())
-        self.out = np.zeros((job.replications, job.checkpoints.size, len(COLUMNS)))
-        self.finished = np.zeros(job.replications, dtype=bool)
         self.logs: dict[int, Log] = {}
+        try:
+            self.out = np.zeros((job.replications, job.checkpoints.size, len(COLUMNS)))
+            self.finished = np.zeros(job.replications, dtype=bool)
+        except (MemoryError, ValueError):  # NumPy's words for an array that is too big
+            raise MemoryError(
+                f"simulate: {job.replications:,} replications of {self.spec.label()} with {job.checkpoints.size} "
+                "checkpoints are too many to keep; ask for fewer replications at a time or fewer checkpoints"
+            ) from None
+
+    @property
+    def name(self) -> str:
+        """Which policy in which world."""
+        return f"{self.spec.label()} in {self.job.world.label()}"
+
+    def states(self) -> States:
+        """States for one replication after another, unbegun."""
+        horizon = self.job.horizon
+        log = new_log(horizon) if self.job.log else NoLog(unused=0.0)
+        return States(self.spec.start(horizon), self.job.world.start(self.slots), log)
+
+    def numbers(self, first: int) -> tuple[Any, ...]:
+        """What the loop is told besides states: seed, label, top and first replication."""
+        job = self.job
+        return np.uint64(job.seed), self.label, job.world.top, job.first + first
+
+    def play(
+        self,
+        first: int,
+        last: int,
+        states: States | None = None,
+        stop: NDArray[np.int64] | None = None,
+        loop: Callable[..., int] | None = None,
+    ) -> int:
+        """Play replications first … last - 1 on this core; return how many were finished.
+
+        Parameters
+        ----------
+        first, last
+            Counted from the job's first.
+        states
+            New ones if left out. A log is of the last replication.
+        stop
+            Once ``stop[0]`` is not 0, the replications are left.
+        loop
+            ``play_replications``, compiled, or as plain Python its ``function``.
+        """
+        states = states or self.states()
+        with compile_errors(self.name):
+            finished = (loop or play_replications)(
+                *states,
+                *self.numbers(first),
+                self.job.checkpoints,
+                self.out[first:last],
+                np.zeros(1, dtype=np.int64) if stop is None else stop,
+            )
+        self.finished[first : first + finished] = True
+        if isinstance(states.log, Log) and finished == last - first:
+            self.logs[last - 1] = states.log
+        return int(finished)
+
+
+def replicate(
+    policy: Policy,
+    world: World,
+    horizon: int,
+    replications: int = 1,
+    seed: int = 0,
+    *,
+    first: int = 0,
+    checkpoints: Sequence[int] | NDArray[np.int64] | None = None,
+    log: bool = False,
+    loop: Callable[..., int] | None = None,
+) -> Run:
+    """Play some replications of one policy on this core: what ``simulate`` does, without its care and its threads.
+
+    Parameters
+    ----------
+    policy, world, horizon, replications, seed
+        As for ``simulate``.
+    first
+        The number of the first replication.
+    checkpoints
+        The rounds at which numbers are kept; the last one if left out.
+    log
+        Whether to keep every round of the last replication.
+    loop
+        As for ``Run.play``.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> run = replicate(ma.UniformPlay(), ma.World(ma.PowerLaw(1.0)), 100, 3, seed=7)
+    >>> run.out.shape, run.finished.tolist()
+    ((3, 1, 9), [True, True, True])
+    """
+    rounds = np.array([horizon] if checkpoints is None else checkpoints, dtype=np.int64)
+    run = Run(policy, Job(world, horizon, replications, seed, rounds, log, first))
+    run.play(0, replications, loop=loop)
+    return run

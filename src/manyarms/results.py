@@ -1,65 +1,17 @@
 """Result: what a simulation found, as arrays, a table, a frame or a picture."""
 
 import dataclasses
-import html
 import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .intervals import mean_and_half_width, means_and_half_widths
 from .policies.base import Policy
+from .tables import Table
 from .trace import COLUMNS, Log
 from .world import World
-
-
-@dataclasses.dataclass(frozen=True)
-class Table:
-    """Rows of named values that print as an aligned table.
-
-    Examples
-    --------
-    >>> print(Table([{"policy": "A", "regret": 12.5}]))
-    policy  regret
-    A         12.5
-    """
-
-    rows: list[dict[str, Any]]
-
-    def __str__(self) -> str:
-        if not self.rows:
-            return "(nothing)"
-        names = list(self.rows[0])
-        cells = [[_cell(row[name]) for name in names] for row in self.rows]
-        widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
-        is_text = [isinstance(self.rows[0][name], str) for name in names]
-        lines = []
-        for line in [names, *cells]:
-            parts = [
-                cell.ljust(width) if text else cell.rjust(width)
-                for cell, width, text in zip(line, widths, is_text, strict=True)
-            ]
-            lines.append("  ".join(parts).rstrip())
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        names = list(self.rows[0]) if self.rows else []
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(row[name]))}</td>" for name in names) + "</tr>"
-            for row in self.rows
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return "-"
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return str(value)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -198,25 +150,8 @@ class Result:
             _, ax = plt.subplots(figsize=(7.0, 4.5), layout="constrained")
         for name in styles or {}:
             self[name]
-        for number, name in enumerate(self.policies):
-            curves = self.curve(name, column)
-            if not len(curves):
-                continue
-            rounds = np.concatenate([[0], self.checkpoints])
-            first = 1.0 if column == "episodes" else 0.0
-            curves = np.concatenate([np.full((len(curves), 1), first), curves], axis=1)
-            mean = curves.mean(axis=0)
-            style = {
-                "color": COLOURS[number % len(COLOURS)],
-                "linestyle": STYLES[number // len(COLOURS) % len(STYLES)],
-                "label": plain_label(name),
-            } | (styles or {}).get(name, {})
-            (line,) = ax.plot(rounds, mean, **style)
-            if len(curves) > 1:
-                half_width = student_t(len(curves) - 1) * curves.std(axis=0, ddof=1) / math.sqrt(len(curves))
-                ax.fill_between(
-                    rounds, mean - half_width, mean + half_width, color=line.get_color(), alpha=0.2, linewidth=0
-                )
+        for place, name in enumerate(self.policies):
+            self._draw(ax, place, name, column, (styles or {}).get(name, {}))
         ax.set_xlabel("round")
         ax.set_ylabel(column)
         ax.set_xlim(0, self.horizon)
@@ -229,6 +164,25 @@ class Result:
             ax.legend(frameon=False)
         return ax
 
+    def _draw(self, ax: Any, place: int, name: str, column: str, style: dict[str, Any]) -> None:
+        """One policy's curve and band, from round 0 on."""
+        curves = self.curve(name, column)
+        if not len(curves):
+            return
+        rounds = np.concatenate([[0], self.checkpoints])
+        first = 1.0 if column == "episodes" else 0.0
+        curves = np.concatenate([np.full((len(curves), 1), first), curves], axis=1)
+        mean, half_width = means_and_half_widths(curves)
+        usual = {
+            "color": COLOURS[place % len(COLOURS)],
+            "linestyle": STYLES[place // len(COLOURS) % len(STYLES)],
+            "label": plain_label(name),
+        }
+        (line,) = ax.plot(rounds, mean, **(usual | style))
+        if len(curves) > 1:
+            band = (mean - half_width, mean + half_width)
+            ax.fill_between(rounds, *band, color=line.get_color(), alpha=0.2, linewidth=0)
+
 
 # Okabe & Ito's palette, which people with colour-blindness can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -238,29 +192,3 @@ STYLES = ("-", "--", ":")
 def plain_label(name: str) -> str:
     """A name that matplotlib shows as it is: a dollar would begin a formula, a leading underscore hide it."""
     return ("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$")
-
-
-def mean_and_half_width(values: NDArray[np.float64]) -> tuple[float, float]:
-    """The mean and half the width of its 95 % interval (Student's t)."""
-    if len(values) < 2:
-        return float(values.mean()), math.nan
-    return float(values.mean()), student_t(len(values) - 1) * float(values.std(ddof=1)) / math.sqrt(len(values))
-
-
-def student_t(degrees: int) -> float:
-    """The 97.5 % quantile of Student's t: from a table, then by Cornish and Fisher's expansion.
-
-    Examples
-    --------
-    >>> round(student_t(9), 3)
-    2.262
-    """
-    if degrees <= 9:
-        return (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622)[degrees - 1]
-    z = 1.959963984540054
-    return (
-        z
-        + (z**3 + z) / (4 * degrees)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * degrees**3)
-    )

@@ -4,24 +4,78 @@ A state is written field by field: numbers as numbers (floats survive JSON exact
 words and what JSON has no number for as text), arrays with their type and their bytes in
 base64, states inside states as objects. It is read back into a freshly started state of the
 same spec, which says what every field must be; anything else is an error.
+
+Around the state of its policy, the snapshot of a bandit has a format, a version, the package that wrote it and a
+checksum. The version grows when states get other fields; snapshots of another version are refused.
 """
 
 import base64
+import hashlib
+import json
 import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .states import folded, names_of, rebuilt
+from .version import __version__
+
+FORMAT = "manyarms.bandit"
+VERSION = 2
+
 
 class SnapshotError(ValueError):
     """A snapshot that cannot be read."""
 
 
-def state_to_json(value: Any) -> Any:
+def sealed(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a bandit, with the format, the version and a checksum."""
+    values = {"format": FORMAT, "version": VERSION, "package": __version__} | values
+    return values | {"checksum": checksum(values)}
+
+
+def check_version(values: Any) -> None:
+    """Refuse what this package cannot read, with what to do about it."""
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise SnapshotError(f"not a bandit's snapshot: its format is not {FORMAT!r}")
+    version, package = values.get("version"), values.get("package")
+    if version != VERSION:
+        raise SnapshotError(
+            f"the snapshot has version {version!r}, this package reads version {VERSION}; it was written by manyarms "
+            f"{package}, and the states of policies have other fields here. Load it with manyarms {package}, or start "
+            "a new bandit and tell it the past again"
+        )
+
+
+def check_seal(values: dict[str, Any]) -> None:
+    """Refuse what is not as it was written."""
+    if values["checksum"] != checksum({key: value for key, value in values.items() if key != "checksum"}):
+        raise SnapshotError("checksum: the snapshot was changed or damaged after it was written")
+
+
+def checksum(values: dict[str, Any]) -> str:
+    """A digest of JSON values that changes with any of them."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def rows_from_json(values: Any, where: str, width: int) -> list[list[Any]]:
+    """A list of lists of that width."""
+    if not isinstance(values, list):
+        raise SnapshotError(f"{where}: expected a list, not {values!r:.60}")
+    for place, entry in enumerate(values):
+        if not isinstance(entry, (list, tuple)) or len(entry) != width:
+            raise SnapshotError(f"{where}[{place}]: expected {width} values, not {entry!r:.60}")
+    return values
+
+
+def state_to_json(state: Any) -> Any:
     """A state, or one field of it, as plain JSON values."""
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: state_to_json(part) for name, part in zip(value._fields, value, strict=True)}
+    return folded(state, _leaf_to_json, lambda state, parts: parts)
+
+
+def _leaf_to_json(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
         return {
@@ -42,14 +96,16 @@ def state_to_json(value: Any) -> Any:
 
 def state_from_json(saved: Any, pattern: Any, where: str = "state") -> Any:
     """The saved state, checked against one of the same spec."""
-    if isinstance(pattern, tuple) and hasattr(pattern, "_fields"):
-        if not isinstance(saved, dict) or set(saved) != set(pattern._fields):
-            raise SnapshotError(f"{where}: expected the fields {', '.join(pattern._fields)}, not {_brief(saved)}")
-        parts = {
-            name: state_from_json(saved[name], part, f"{where}.{name}")
-            for name, part in zip(pattern._fields, pattern, strict=True)
-        }
-        return type(pattern)(**parts)
+    if isinstance(pattern, tuple):
+        names = names_of(pattern)
+        if not isinstance(saved, dict) or set(saved) != set(names):
+            raise SnapshotError(f"{where}: expected the fields {', '.join(names)}, not {_brief(saved)}")
+        parts = zip(names, pattern, strict=True)
+        return rebuilt(pattern, {name: state_from_json(saved[name], part, f"{where}.{name}") for name, part in parts})
+    return _leaf_from_json(saved, pattern, where)
+
+
+def _leaf_from_json(saved: Any, pattern: Any, where: str) -> Any:
     if isinstance(pattern, np.ndarray):
         return _array_from_json(saved, pattern, where)
     if isinstance(pattern, np.uint64):
@@ -95,26 +151,6 @@ def _array_from_json(saved: Any, pattern: NDArray[Any], where: str) -> NDArray[A
     if values.shape != pattern.shape:
         raise SnapshotError(f"{where}: expected an array of shape {pattern.shape}, not {values.shape}")
     return values.astype(pattern.dtype)  # a copy that can be written to
-
-
-def enlarged(state: Any, larger: Any) -> Any:
-    """``larger``, a state started for more rounds, with everything that ``state`` holds.
-
-    Arrays are copied into the beginning of the larger ones; all else is taken over.
-    """
-    if isinstance(state, tuple) and hasattr(state, "_fields"):
-        return type(state)(*(enlarged(part, more) for part, more in zip(state, larger, strict=True)))
-    if isinstance(state, np.ndarray) and state.shape != larger.shape:
-        larger[tuple(slice(0, size) for size in state.shape)] = state
-        return larger
-    return state
-
-
-def copied(state: Any) -> Any:
-    """A state that shares no array with this one."""
-    if isinstance(state, tuple) and hasattr(state, "_fields"):
-        return type(state)(*(copied(part) for part in state))
-    return state.copy() if isinstance(state, np.ndarray) else state
 
 
 def _brief(value: Any) -> str:

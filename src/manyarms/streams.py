@@ -73,6 +73,12 @@ def stream_key(replication: int, stream: int, label: int) -> int:
 
 
 @kernel
+def policy_key(replication: int, label: int) -> int:
+    """The key of a policy in the replication with this key; its label is the digest of its spec."""
+    return stream_key(replication, POLICY_STREAM, label)
+
+
+@kernel
 def address(index: int, sub_index: int) -> int:
     """The counter of an address: 32 bits each, so index < 2^31 and sub_index < 2^32 - 1.
 

@@ -6,15 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..bases import Base
-from ..contract import (
-    Choice,
-    learn,
-    pick,
-    renew,
-)
+from ..contract import Choice, learn, pick, renew
 from ..policies import Blackbox, Subsample
-from ..snapshots import copied
-from ..streams import POLICY_STREAM, stream_key
+from ..states import copied
+from ..streams import policy_key
 from .policies import policy_checks
 from .promises import (
     SEED,
@@ -40,7 +35,7 @@ class _Problem(NamedTuple):
 def _picks(base: Any, problem: _Problem, rounds: int) -> Iterator[tuple[int, float]]:
     """Renew a base for a problem and play it; slot 0 is the worst, the last slot the best."""
     base = renew(base, problem.arms, problem.horizon, float(np.log(problem.horizon)))
-    key = np.uint64(stream_key(SEED, POLICY_STREAM, 0))
+    key = np.uint64(policy_key(SEED, 0))
     for round in range(1, rounds + 1):
         before = copied(base)
         slot, probability = pick(base, key, round, 0)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..snapshots import state_to_json
 from ..specs import Spec, spec_from_json
+from ..states import arrays, leaves, type_of
 
 Check = tuple[str, Callable[[], None]]
 """The name of a promise, and a function that raises ``CheckError`` if it is broken."""
@@ -96,39 +97,48 @@ def names_its_source(spec: Spec) -> None:
     hold("Source:" in text or not ours, f"no 'Source:' in the docstring of {type(spec).__module__}")
 
 
-def difference(before: Any, after: Any, where: str = "state") -> str:
-    """The first field in which two states differ, or nothing."""
-    if isinstance(before, tuple) and hasattr(before, "_fields"):
-        parts = zip(before._fields, before, after, strict=True)
-        return next(filter(None, (difference(old, new, f"{where}.{name}") for name, old, new in parts)), "")
-    if isinstance(before, np.ndarray):
-        return "" if before.tobytes() == after.tobytes() else where
-    return "" if state_to_json(before) == state_to_json(after) else where
+def difference(before: Any, after: Any, only: type = object) -> str:
+    """The path of the first leaf, or of those of one type, in which two states differ; or nothing."""
+    pairs = zip(leaves(before), leaves(after), strict=True)
+    differing = (path for (path, old), (_, new) in pairs if isinstance(old, only) and not _are_the_same(old, new))
+    return next(differing, "")
 
 
-def arrays_of(state: Any, where: str = "state") -> dict[str, tuple[str, tuple[int, ...]]]:
+def _are_the_same(old: Any, new: Any) -> bool:
+    if isinstance(old, np.ndarray):
+        return bool(old.tobytes() == new.tobytes())
+    return bool(state_to_json(old) == state_to_json(new))
+
+
+def shapes_of(state: Any) -> dict[str, tuple[str, tuple[int, ...]]]:
     """The type and the shape of every array in a state."""
-    if isinstance(state, tuple) and hasattr(state, "_fields"):
-        found: dict[str, tuple[str, tuple[int, ...]]] = {}
-        for name, part in zip(state._fields, state, strict=True):
-            found |= arrays_of(part, f"{where}.{name}")
-        return found
-    return {where: (state.dtype.str, state.shape)} if isinstance(state, np.ndarray) else {}
+    return {path: (array.dtype.str, array.shape) for path, array in arrays(state).items()}
 
 
-def arrays_in_json(state: Any) -> list[str]:
-    """The bytes of every array in a saved state."""
-    if not isinstance(state, dict):
-        return []
-    if "base64" in state:
-        return [state["base64"]]
-    return [text for part in state.values() for text in arrays_in_json(part)]
+NUMBERS: dict[str, tuple[type, ...]] = {
+    "True or False": (bool, np.bool_),
+    "a whole number": (int, np.integer),
+    "a float": (float, np.floating),
+}
+"""The kinds of numbers, in the order in which to try them: Python's True is an integer too.
+
+A 64-bit word is a whole number like others: as plain Python, kernels make Python's integers of them.
+"""
 
 
-def types_of(state: Any) -> Any:
-    """What the compiler sees of a state: types, but no values and no sizes."""
-    if isinstance(state, tuple) and hasattr(state, "_fields"):
-        return (type(state).__name__, *map(types_of, state))
-    if isinstance(state, np.ndarray):
-        return f"{state.dtype.str}[{state.ndim}]"
-    return type(state).__name__
+def kind_of(leaf: Any) -> str:
+    """What a field holds, in words."""
+    return next((kind for kind, types in NUMBERS.items() if isinstance(leaf, types)), type_of(leaf))
+
+
+def kinds_of(state: Any, name: str = "state") -> dict[str, str]:
+    """What every field of a state holds, by path."""
+    return {path: kind_of(leaf) for path, leaf in leaves(state, name)}
+
+
+def keeps_kinds(state: Any, kinds: dict[str, str], when: str, name: str = "state") -> None:
+    """The promise is broken unless every field holds what it held at first."""
+    for path, leaf in leaves(state, name):
+        kind, wanted = kind_of(leaf), kinds.get(path, "in the state at all")
+        if kind != wanted:
+            raise Broken(f"{when}: {path} is {kind}, {leaf!r:.60}, not {wanted}")

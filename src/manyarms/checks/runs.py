@@ -8,52 +8,38 @@ from numpy.typing import NDArray
 
 from ..bases import Greedy
 from ..compiled import IS_SIMULATED
-from ..contract import (
-    Choice,
-    Counts,
-    ask,
-    begin,
-    counts,
-    observe,
-    pull,
-    tell,
-)
+from ..contract import Choice, Counts, ask, begin, counts, observe, pull, tell
 from ..drifts import Crash
-from ..gpu import the_kernel, why_not_compiled
+from ..gpu import cuda_module, why_not_compiled
 from ..noises import Bernoulli
 from ..policies import Policy, Subsample
 from ..policies.base import DOUBLING
-from ..replication import play_replications
+from ..replication import Job, Run, begun_policy, play_replications, replicate
 from ..reservoirs import PowerLaw
-from ..streams import POLICY_STREAM, replication_key, stream_key
-from ..trace import COLUMNS, Log, NoLog, new_log
+from ..states import own_arrays
+from ..streams import replication_key
+from ..trace import COLUMNS, Log
 from ..world import World
-from .promises import (
-    SEED,
-    hold,
-    promise,
-)
+from .promises import SEED, hold, keeps_kinds, kinds_of, promise
 
 BUSY_WORLD = World(PowerLaw(beta=1.0), Crash(probability=0.05, to=0.0), Bernoulli())
 """Arms break down all the time, so that a policy that can restart does."""
 
 
-class Run:
-    """A policy in the busy world, as plain Python, step by step.
+class Trial:
+    """A policy in a world, as plain Python, step by step.
 
     With ``calming``, rewards are 0 in the first eighth of the run and 1 after it: a policy that
     can restart does so early, and has grown its largest blocks by the end.
     """
 
-    def __init__(self, spec: Policy, rounds: int, calming: bool = False) -> None:
+    def __init__(self, spec: Policy, rounds: int, calming: bool = False, world: World = BUSY_WORLD) -> None:
         self.spec = spec.with_horizon(rounds)
         self.rounds = rounds
         self.calming = calming
         self.slots = self.spec.slots(rounds)
-        key = replication_key(SEED, 0)
-        label = self.spec.digest()
-        self.policy = begin(self.spec.start(rounds), np.uint64(stream_key(key, POLICY_STREAM, label)))
-        self.world = begin(BUSY_WORLD.start(self.slots), key)
+        self.policy = begun_policy(self.spec, rounds, SEED, 0)
+        self.world = begin(world.start(self.slots), replication_key(SEED, 0))
         self.round = 0  # the last that was asked for
         self.answered = 0
 
@@ -93,73 +79,75 @@ class Run:
             pass
 
 
-def trials(spec: Policy) -> Iterator[Run]:
-    """Runs that end just before and after blocks do and in between."""
+def trials(spec: Policy, world: World = BUSY_WORLD) -> Iterator[Trial]:
+    """Trials that end just before and after blocks do and in between."""
     for rounds in (1, 2, 3, 6, 7, 1500):
-        yield Run(spec, rounds, calming=True)
-    yield Run(spec, 600)
+        yield Trial(spec, rounds, calming=True, world=world)
+    yield Trial(spec, 600, world=world)
 
 
 BUSY_POLICY = Subsample(base=Greedy(), beta=1.0, arms=12, horizon=DOUBLING)
 """Plays some arms often, and lets all go now and then."""
 
 
+PLAIN = play_replications.function
+"""The loop as plain Python."""
+
+
 def played(
-    loop: Callable[..., Any],
-    policy: Policy,
-    world: World,
-    horizon: int,
-    first: int = 0,
-    rows: int = 1,
-    prepare: Callable[[Any], Any] = lambda state: state,
+    policy: Policy, world: World, horizon: int, first: int = 0, rows: int = 1, loop: Callable[..., int] | None = None
 ) -> tuple[NDArray[np.float64], Log]:
     """The numbers of some replications after each quarter of the run, and the log of the last one."""
-    checkpoints = np.unique(np.array([1, 2, horizon // 4, horizon // 2, horizon], dtype=np.int64))
-    out = np.zeros((rows, checkpoints.size, len(COLUMNS)))
-    log = new_log(horizon)
-    finished = loop(
-        prepare(policy.start(horizon)),
-        prepare(world.start(policy.slots(horizon))),
-        log,
-        np.uint64(SEED),
-        np.uint64(policy.digest()),
-        world.top,
-        first,
-        checkpoints,
-        out,
-        np.zeros(1, dtype=np.int64),
-    )
-    hold(finished == rows, f"{finished} of {rows} replications were finished")
-    return out, log
+    checkpoints = sorted({1, 2, horizon // 4, horizon // 2, horizon})
+    run = replicate(policy, world, horizon, rows, SEED, first=first, checkpoints=checkpoints, log=True, loop=loop)
+    hold(run.finished.all(), f"{run.finished.sum()} of {rows} replications were finished")
+    return run.out, run.logs[rows - 1]
+
+
+def in_company(spec: Policy | World) -> tuple[Policy, World]:
+    """A policy in the busy world, or the busy policy in a world."""
+    return (spec, BUSY_WORLD) if isinstance(spec, Policy) else (BUSY_POLICY, spec)
 
 
 @promise
 def begin_fills_arrays(spec: Policy | World) -> None:
     """What its arrays held before ``begin`` does not matter: a GPU does not fill them."""
-    policy, world = (spec, BUSY_WORLD) if isinstance(spec, Policy) else (BUSY_POLICY, spec)
-    policy = policy.with_horizon(300)
-    clean = played(play_replications, policy, world, 300)
-    dirty = played(play_replications, policy, world, 300, prepare=scribbled)
-    for name, one, other in zip(Log._fields, clean[1], dirty[1], strict=True):
+    policy, world = in_company(spec)
+    run = Run(policy, Job(world, 300, 1, SEED, np.array([300]), log=True))
+    run.play(0, 1)
+    clean = run.logs[0]
+    scribbled = run.states()
+    for array in own_arrays(scribbled):
+        array.view(np.uint8)[:] = 0x5A
+    run.play(0, 1, scribbled)
+    for name, one, other in zip(Log._fields, clean, run.logs[0], strict=True):
         same_bits(one, other, f"{name} of round", "with zeros before begin", "with other numbers")
 
 
-def scribbled(state: Any) -> Any:
-    """Write nonsense into every array of a state that can be written."""
-    if isinstance(state, np.ndarray) and state.flags.writeable:
-        state.view(np.uint8)[:] = 0x5A
-    elif isinstance(state, tuple):
-        for part in state:
-            scribbled(part)
-    return state
+@promise
+def fields_keep_their_types(spec: Policy | World) -> None:
+    """A field of its state holds what it held at the start: a float in a field for whole numbers changes the type."""
+    policy, world = in_company(spec)
+    for trial in trials(policy, world):
+        policies = kinds_of(trial.spec.start(trial.rounds))
+        worlds = kinds_of(world.start(trial.slots), "world")
+        for choice in trial.choices():
+            when = f"after round {trial.answered} of {trial.rounds}" if trial.answered else "after begin"
+            keeps_kinds(trial.policy, policies, when)
+            keeps_kinds(trial.world, worlds, when, "world")
+            keeps_kinds(choice, CHOICE_KINDS, f"round {trial.round} of {trial.rounds}", "choice")
+        keeps_kinds(trial.policy, policies, f"after the last of {trial.rounds} rounds")
+        keeps_kinds(trial.world, worlds, f"after the last of {trial.rounds} rounds", "world")
+
+
+CHOICE_KINDS = kinds_of(Choice(slot=0, arm=0, probability=1.0, block=1, round=1), "choice")
 
 
 @promise
 def compiles_for_gpu(spec: Policy | World) -> None:
     """It compiles for a GPU, and to nothing that rounds differently there."""
-    policy, world = (spec, BUSY_WORLD) if isinstance(spec, Policy) else (BUSY_POLICY, spec)
-    policy = policy.with_horizon(300)
-    the_kernel().ptx_of(policy.start(300), world.start(policy.slots(300)), NoLog(unused=0.0))
+    policy, world = in_company(spec)
+    cuda_module().ptx_of(*Run(policy, Job(world, 300, 1, SEED, np.array([300]))).states())
 
 
 def gpu_promises() -> list[Callable[[Any], None]]:
@@ -170,11 +158,8 @@ def gpu_promises() -> list[Callable[[Any], None]]:
 @promise
 def compiled_equals_plain(spec: Policy | World) -> None:
     """The compiled loop does what the same source does as plain Python, to the bit."""
-    policy, world = (spec, BUSY_WORLD) if isinstance(spec, Policy) else (BUSY_POLICY, spec)
-    horizon = 300
-    policy = policy.with_horizon(horizon)
-    compiled = played(play_replications, policy, world, horizon, first=3, rows=2)
-    plain = played(play_replications.function, policy, world, horizon, first=3, rows=2)
+    compiled = played(*in_company(spec), 300, first=3, rows=2)
+    plain = played(*in_company(spec), 300, first=3, rows=2, loop=PLAIN)
     for name, one, other in zip(Log._fields, compiled[1], plain[1], strict=True):
         same_bits(one, other, f"{name} of round")
     for number, column in enumerate(COLUMNS):

@@ -5,30 +5,23 @@ import math
 import numpy as np
 
 from ..bases import UCB
-from ..contract import (
-    begin,
-    preview,
-    pull,
-    reward_of,
-)
+from ..contract import begin, preview, pull, reward_of
 from ..engine import simulate
 from ..policies import Blackbox
 from ..policies.base import DOUBLING
-from ..replication import play_replications
 from ..streams import NOISE_STREAM, bits_at, replication_key, stream_key
 from ..trace import COLUMNS
 from ..world import World
-from .promises import (
-    SEED,
-    Check,
-    hold,
-    is_frozen,
-    named,
-    promise,
-    run_all,
-    survives_json,
+from .promises import SEED, Check, hold, is_frozen, named, promise, run_all, survives_json
+from .runs import (
+    BUSY_POLICY,
+    PLAIN,
+    begin_fills_arrays,
+    compiled_equals_plain,
+    fields_keep_their_types,
+    gpu_promises,
+    played,
 )
-from .runs import BUSY_POLICY, begin_fills_arrays, compiled_equals_plain, gpu_promises, played
 
 OTHER_POLICY = Blackbox(base=UCB(), beta=1.0, horizon=DOUBLING)
 
@@ -51,7 +44,7 @@ def same_seed_same_arms(world: World) -> None:
 @promise
 def means_are_means(world: World) -> None:
     """Every mean lies in [0, 1], every reward is a finite number."""
-    log = played(play_replications.function, BUSY_POLICY, world, 1000)[1]
+    log = played(BUSY_POLICY, world, 1000, loop=PLAIN)[1]
     for name in ("mean", "next_mean"):
         values = getattr(log, name)
         hold(values.min() >= 0.0 and values.max() <= 1.0, f"{name} runs from {values.min()} to {values.max()}")
@@ -76,7 +69,7 @@ def rewards_average_to_the_mean(world: World) -> None:
 def sums_match_the_log(world: World) -> None:
     """Regret, reward, V, V_R, L and L_R are what the log adds up to, at every checkpoint."""
     horizon = 500
-    out, log = played(play_replications.function, BUSY_POLICY, world, horizon)
+    out, log = played(BUSY_POLICY, world, horizon, loop=PLAIN)
     falls = (log.mean - log.next_mean).tolist()
     for place, end in enumerate((1, 2, horizon // 4, horizon // 2, horizon)):
         wanted = dict.fromkeys(COLUMNS, 0.0)
@@ -102,7 +95,7 @@ def plays_are_the_same_for_all(world: World) -> None:
     noise = world.noise.start()
     arms = begin(world.start(1), key)
     for policy in (BUSY_POLICY, OTHER_POLICY):
-        log = played(play_replications.function, policy, world, 600, first=2)[1]
+        log = played(policy, world, 600, first=2, loop=PLAIN)[1]
         plays: dict[int, int] = {}
         means: dict[int, float] = {}
         entries = zip(log.arm.tolist(), log.mean.tolist(), log.next_mean.tolist(), log.reward.tolist(), strict=True)
@@ -120,9 +113,9 @@ def plays_are_the_same_for_all(world: World) -> None:
 @promise
 def replications_are_independent(world: World) -> None:
     """A replication is the same alone, among others, and on any number of threads."""
-    many = played(play_replications, BUSY_POLICY, world, 200, rows=7)[0]
+    many = played(BUSY_POLICY, world, 200, rows=7)[0]
     for row in (5, 1):
-        alone = played(play_replications, BUSY_POLICY, world, 200, first=row)[0]
+        alone = played(BUSY_POLICY, world, 200, first=row)[0]
         hold(alone[0].tobytes() == many[row].tobytes(), f"replication {row} alone is not row {row} of a larger run")
     runs = [
         simulate({"it": BUSY_POLICY}, world, 200, 7, SEED, checkpoints=[1, 2, 50, 100], threads=threads, log=True)
@@ -142,6 +135,7 @@ WORLD_PROMISES = (
     sums_match_the_log,
     plays_are_the_same_for_all,
     replications_are_independent,
+    fields_keep_their_types,
     begin_fills_arrays,
     compiled_equals_plain,
 )

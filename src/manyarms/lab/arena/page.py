@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...atomic import at_once
 from ...compiled import source_digest
 from ...version import __version__
 from ..figures.figures import WIDTHS, save, styled
 from ..figures.statistics import number
 from ..pages.html import added, asset, filled, table, text
-from ..running.files import at_once
 from .arena import Arena
 from .scores import Scores, findings, geometric_mean, ratio_text
 from .tables import GROUPS, HALVES, Contest, Entrant

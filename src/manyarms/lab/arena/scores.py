@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...results import Table, mean_and_half_width
+from ...intervals import mean_and_half_width
+from ...tables import Table
 from ..figures.statistics import Floats
 from ..pages.report import Section
 from .tables import GROUPS, HALVES, HINDSIGHT, NOTHING, Contest, Entrant

@@ -25,7 +25,7 @@ from ...measures import (
     realized_variation,
     significant_shifts,
 )
-from ...policies.base import Policy, checked_slots
+from ...policies.base import Policy
 from ...specs import checked_seed, count
 from ...trace import COLUMNS
 from ...version import __version__
@@ -207,7 +207,6 @@ def explained(
     seed = checked_seed(seed)
     replication = count("explain", "replication", replication, least=0)
     chosen, why_no_shifts = shift_rule(cell, rule)
-    checked_slots(cell.policy.with_horizon(cell.horizon), cell.horizon)
     if BYTES_A_ROUND * cell.horizon > memory():
         raise MemoryError(
             f"explain: {cell.horizon:,} rounds take {BYTES_A_ROUND * cell.horizon / 1e9:,.0f} GB, and this machine has "

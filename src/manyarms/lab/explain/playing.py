@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled import loop
+from ...compiled import compile_errors, loop
 from ...contract import begin, counts
 from ...policies.base import Policy
-from ...replication import play_round, write_checkpoint
-from ...streams import POLICY_STREAM, replication_key, stream_key
-from ...trace import COLUMNS, Log, new_log
+from ...replication import Job, Run, play_round, write_checkpoint
+from ...states import mapped
+from ...streams import policy_key, replication_key
+from ...trace import Log, new_log
 from ..studies.study import Cell
 
 
@@ -36,23 +37,23 @@ class Sums(NamedTuple):
 
 def played(cell: Cell, checkpoints: NDArray[np.int64], seed: int, replication: int) -> Played:
     """Play one replication of a cell."""
-    spec = cell.policy.with_horizon(cell.horizon)
+    run = Run(cell.policy, Job(cell.world, cell.horizon, 1, seed, checkpoints, first=replication))
+    new_policy, new_world, _ = run.states()
     key = replication_key(seed, replication)
-    new_policy, new_world = spec.start(cell.horizon), cell.world.start(spec.slots(cell.horizon))
-    policy, world = begin(new_policy, stream_key(key, POLICY_STREAM, spec.digest())), begin(new_world, key)
-    sums = Sums(0, 0.0, 0.0)
+    policy, world = begin(new_policy, policy_key(key, run.spec.digest())), begin(new_world, key)
     log = new_log(cell.horizon)
-    out = np.zeros((1, checkpoints.size, len(COLUMNS)))
+    sums = Sums(0, 0.0, 0.0)
     notes = []
     for place, checkpoint in enumerate(checkpoints.tolist()):
         while sums.round < checkpoint:
             restarts = counts(policy).restarts
-            policy, world = typed(policy, new_policy), typed(world, new_world)
-            policy, world, sums = play_on(policy, world, log, sums, cell.world.top, checkpoint)
+            policy, world = mapped(typed, policy, new_policy), mapped(typed, world, new_world)
+            with compile_errors(run.name):
+                policy, world, sums = play_on(policy, world, log, sums, cell.world.top, checkpoint)
             if counts(policy).restarts > restarts:
-                notes.append(restart_note(spec, policy, sums.round))
-        write_checkpoint(out, 0, place, sums.regret, sums.total, policy, world)
-    return Played(out[0], log, notes)
+                notes.append(restart_note(run.spec, policy, sums.round))
+        write_checkpoint(run.out, 0, place, sums.regret, sums.total, counts(policy), world)
+    return Played(run.out[0], log, notes)
 
 
 @loop
@@ -68,16 +69,14 @@ def play_on(policy: Any, world: Any, log: Log, sums: Sums, top: float, last: int
     return policy, world, Sums(round, regret, total)
 
 
-def typed(state: Any, started: Any) -> Any:
-    """A state with the machine words of the one that was started: Python and compiled code hand out plain numbers.
+def typed(number: Any, started: Any) -> Any:
+    """A number of a state as the machine word that it was when started: compiled code hands out plain numbers.
 
     A plain number above the signed ones can only be meant as such a word.
     """
-    if isinstance(started, tuple):
-        return type(started)(*(typed(*pair) for pair in zip(state, started, strict=True)))
     if isinstance(started, np.generic):
-        return type(started)(state)
-    return np.uint64(state) if isinstance(state, int) and state >= 2**63 else state
+        return type(started)(number)
+    return np.uint64(number) if isinstance(number, int) and number >= 2**63 else number
 
 
 def restart_note(spec: Policy, state: Any, round: int) -> dict[str, Any]:

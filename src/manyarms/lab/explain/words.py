@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...measures import ShiftRule, Shifts
-from ...results import Table
+from ...tables import Table
 from ..figures.statistics import number
 from .account import ANSWERED, MISSED, NO_NEED, Account, RestartVerdict
 

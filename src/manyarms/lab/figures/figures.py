@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...atomic import at_once
+from ...intervals import means_and_half_widths
 from ...results import COLOURS, STYLES
-from ..running.files import CellResult, at_once
-from .statistics import Grid, difference, means_and_half_widths, number, slope_over_horizons, with_half_width
+from ..running.files import CellResult
+from .statistics import Grid, difference, number, slope_over_horizons, with_half_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,25 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...results import mean_and_half_width, student_t
+from ...intervals import mean_and_half_width
 from ..running.files import CellResult
 
 Floats = NDArray[np.float64]
-
-
-def means_and_half_widths(values: Floats) -> tuple[Floats, Floats]:
-    """The mean over the first axis and half the width of its 95 % interval; NaN for a single replication.
-
-    Examples
-    --------
-    >>> means, half_widths = means_and_half_widths(np.array([[1.0, 5.0], [3.0, 5.0]]))
-    >>> means.tolist(), half_widths.round(3).tolist()
-    ([2.0, 5.0], [12.706, 0.0])
-    """
-    means = values.mean(axis=0)
-    if len(values) < 2:
-        return means, np.full_like(means, math.nan)
-    return means, student_t(len(values) - 1) * values.std(axis=0, ddof=1) / math.sqrt(len(values))
 
 
 class Difference(NamedTuple):

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...results import Table
+from ...atomic import at_once
+from ...tables import Table
 from ...version import __version__
 from ..figures.statistics import NUMBERS, number
-from ..running.files import at_once
 
 
 class Section(NamedTuple):
@@ -27,7 +27,7 @@ class Section(NamedTuple):
     paragraphs
         Texts.
     tables
-        Tables, or lists of rows as in ``manyarms.results.Table``.
+        Tables, or lists of rows as in ``manyarms.tables.Table``.
     """
 
     heading: str

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...intervals import means_and_half_widths
 from ...results import COLOURS
 from ...version import __version__
 from ..figures.figures import MARKERS, MARKS
@@ -19,7 +20,6 @@ from ..figures.statistics import (
     Grid,
     Slope,
     difference,
-    means_and_half_widths,
     number,
     slope_over_horizons,
     slope_within,

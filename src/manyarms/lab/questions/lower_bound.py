@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from ...bases import UCB
 from ...drifts import Drift, Rotting, Still, Turnover
+from ...intervals import mean_and_half_width
 from ...policies import AUCBTASW, SSUCB, Blackbox, Elimination, EmpiricalCBT, Forager, Policy
 from ...reservoirs import PowerLaw
-from ...results import Table, mean_and_half_width
+from ...tables import Table
 from ...world import World
 from ..figures.statistics import with_half_width
 from ..pages.report import FINDINGS, Section

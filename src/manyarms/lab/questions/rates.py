@@ -28,9 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...drifts import Crash, Drift, Rotting, Turnover
+from ...intervals import mean_and_half_width
 from ...policies import Elimination, Forager, Policy
 from ...reservoirs import PowerLaw
-from ...results import COLOURS, Table, mean_and_half_width
+from ...results import COLOURS
+from ...tables import Table
 from ...world import World
 from ..figures.figures import MARKERS, WIDTHS, styled
 from ..figures.statistics import Floats, Slope, final_regrets, log_log_slope, with_half_width

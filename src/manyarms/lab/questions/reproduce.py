@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...results import Table
+from ...tables import Table
 from ..pages.report import Section, write_report
 from ..running.bar import run_with_bar
 from ..running.files import CellResult, read_result, summary

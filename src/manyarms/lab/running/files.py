@@ -10,7 +10,6 @@ import hashlib
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ...atomic import at_once
 from ...compiled import source_digest
-from ...results import mean_and_half_width
+from ...intervals import mean_and_half_width
 from ...trace import COLUMNS
 from ...version import __version__
 from ..studies.modules import modules_of, source_of
@@ -122,44 +122,6 @@ def write_result(path: Path, result: CellResult) -> None:
     table = table.replace_schema_metadata({KEY: said.encode()})
     with at_once(path) as temporary:
         pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
-
-
-class at_once:  # noqa: N801, used as a statement
-    """A temporary path beside ``path`` that takes its place at the end, on disk for good; nothing if it fails."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> Path:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Cut, so that the name of a temporary file is never too long where that of the file itself is not.
-        shown = self.path.name.encode(errors="ignore")[:200].decode(errors="ignore")
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{shown}.", suffix=".tmp")
-        os.close(handle)
-        self.temporary = Path(name)
-        return self.temporary
-
-    def __exit__(self, kind: Any, *_: object) -> None:
-        try:
-            if kind is None:
-                with open(self.temporary, "rb+") as written:
-                    os.fsync(written.fileno())
-                os.chmod(self.temporary, 0o666 & ~_umask())  # mkstemp's is for this user alone
-                os.replace(self.temporary, self.path)
-                folder = os.open(self.path.parent, os.O_RDONLY)
-                try:
-                    os.fsync(folder)
-                finally:
-                    os.close(folder)
-        finally:
-            self.temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    """What new files may not be used for."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def read_result(path: Path) -> CellResult:

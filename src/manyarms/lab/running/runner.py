@@ -28,6 +28,7 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
+from ...atomic import at_once
 from ...engine import play_range, usable_cores
 from ...gpu import chosen_device
 from ...specs import count
@@ -35,7 +36,7 @@ from ...trace import COLUMNS
 from ..studies.modules import import_same, needed_modules
 from ..studies.study import Cell, Study
 from .cluster import local_processes
-from .files import BadFile, CellResult, at_once, read_result, sources_of, study_of, write_result
+from .files import BadFile, CellResult, read_result, sources_of, study_of, write_result
 
 CHUNK_ROUNDS = {"cpu": 50_000_000, "gpu": 20_000_000_000}
 """A chunk has about this many rounds, some seconds: what a power cut can cost."""

@@ -1,0 +1,55 @@
+"""Tables: rows of named values, to print and to show in a notebook."""
+
+import dataclasses
+import html
+import math
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Rows of named values that print as an aligned table.
+
+    Examples
+    --------
+    >>> print(Table([{"policy": "A", "regret": 12.5}]))
+    policy  regret
+    A         12.5
+    """
+
+    rows: list[dict[str, Any]]
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return "(nothing)"
+        names = list(self.rows[0])
+        cells = [[_cell(row[name]) for name in names] for row in self.rows]
+        widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
+        is_text = [isinstance(self.rows[0][name], str) for name in names]
+        lines = []
+        for line in [names, *cells]:
+            parts = [
+                cell.ljust(width) if text else cell.rjust(width)
+                for cell, width, text in zip(line, widths, is_text, strict=True)
+            ]
+            lines.append("  ".join(parts).rstrip())
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        names = list(self.rows[0]) if self.rows else []
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(row[name]))}</td>" for name in names) + "</tr>"
+            for row in self.rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return "-"
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
