@@ -85,6 +85,7 @@ def test_it_is_the_run_of_simulate(policy, world, replication):
         np.testing.assert_array_equal(column, getattr(result.log(policy, replication), name))
     np.testing.assert_array_equal(found.checkpoints, result.checkpoints)
     np.testing.assert_array_equal(found.values, result[policy][replication])
+    np.testing.assert_array_equal(found.log.drawn[found.checkpoints - 1], found.values[:, COLUMNS.index("arms")])
 
 
 @pytest.mark.parametrize(("policy", "world"), NAMED)

@@ -4,16 +4,15 @@ import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...results import COLOURS
 from ..figures.figures import LEGEND_ROW, SETTINGS, UNDATED, inches, separate_thousands, styled
 from ..figures.statistics import number
 from .account import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Account
-from .drawing import MEAN_BINS, MEAN_TICKS, MOST_RULES, Drawing, drawing, height, lines_in_words, pieces
+from .drawing import MEAN_BINS, MEAN_TICKS, MOST_RULES, Drawing, Marks, drawing, height, lines_in_words, pieces
 from .words import many
 
 if TYPE_CHECKING:
@@ -22,6 +21,36 @@ if TYPE_CHECKING:
 
 BLUE, RED = COLOURS[0], COLOURS[1]
 INK, GREY, BAND = "#1A1F26", "#566170", "#F0F2F4"
+
+
+class Sign(NamedTuple):
+    """How a restart or a shift is marked."""
+
+    marker: str
+    colour: str
+    is_full: bool
+    size: int
+    words: str
+
+    @property
+    def face(self) -> str:
+        """The colour within."""
+        return self.colour if self.is_full else "white"
+
+
+Signs = dict[str | None, Sign]
+"""By verdict; the first are drawn above the others."""
+
+RESTART_SIGNS: Signs = {
+    None: Sign("v", RED, True, 16, "restart"),
+    ANSWERED: Sign("v", RED, True, 16, "restart that answers a shift"),
+    FALSE_ALARM: Sign("v", RED, False, 16, "restart, false alarm"),
+}
+SHIFT_SIGNS: Signs = {
+    ANSWERED: Sign("D", INK, True, 11, "significant shift, answered"),
+    MISSED: Sign("D", INK, False, 11, "significant shift, missed"),
+    NO_NEED: Sign(".", INK, True, 9, "significant shift, no restart needed"),
+}
 
 HEIGHTS = (0.62, 1.25, 2.1, 0.85, 0.85)  # inches: the strip, regret, life-lines, V, L
 LETTERS, SMALL_LETTERS = 15, 19  # of a title, and of small text, to an inch
@@ -88,20 +117,12 @@ def _bands(panel: "Axes", found: Account, drawn: Drawing, log: bool) -> None:
 
 
 def _strip(panel: "Axes", found: Account, drawn: Drawing) -> None:
-    blocks = drawn.blocks.rounds
-    panel.vlines(blocks, -0.28, 0.28, color=GREY, linewidth=0.5)
-    restarts = _verdicts(found.restart_verdicts, drawn.restarts.places)
-    rounds = drawn.restarts.rounds
-    for verdict, is_full in ((FALSE_ALARM, False), (ANSWERED, True), (None, True)):
-        _scatter(panel, rounds[restarts == verdict], 1.0, "v", RED, is_full, 16)
+    panel.vlines(drawn.blocks.rounds, -0.28, 0.28, color=GREY, linewidth=0.5)
+    _scatter(panel, 1.0, drawn.restarts, found.restart_verdicts, RESTART_SIGNS)
+    labels = [("block", drawn.blocks), ("restart", drawn.restarts)]
     if found.shifts is not None:
-        shifts = _verdicts(found.shift_verdicts, drawn.shifts.places)
-        rounds = drawn.shifts.rounds
-        _scatter(panel, rounds[shifts == NO_NEED], 2.0, ".", INK, True, 9)
-        _scatter(panel, rounds[shifts == MISSED], 2.0, "D", INK, False, 11)
-        _scatter(panel, rounds[shifts == ANSWERED], 2.0, "D", INK, True, 11)
-    labels = [("block", drawn.blocks), ("restart", drawn.restarts), ("shift", drawn.shifts)]
-    labels = labels if found.shifts is not None else labels[:2]
+        _scatter(panel, 2.0, drawn.shifts, found.shift_verdicts, SHIFT_SIGNS)
+        labels.append(("shift", drawn.shifts))
     panel.set_yticks(range(len(labels)), labels=[many(marks.total, name) for name, marks in labels])
     panel.set_ylim(-0.6, len(labels) - 0.4)
     panel.tick_params(axis="both", which="both", length=0)
@@ -109,16 +130,14 @@ def _strip(panel: "Axes", found: Account, drawn: Drawing) -> None:
     panel.spines[["left", "bottom"]].set_visible(False)
 
 
-def _verdicts(verdicts: Sequence[Any], places: NDArray[np.int64]) -> NDArray[Any]:
-    return np.array([verdicts[place].verdict for place in places.tolist()], dtype=object)
-
-
-def _scatter(panel: "Axes", rounds: Any, height: float, marker: str, colour: str, is_full: bool, size: int) -> None:
-    face = colour if is_full else "white"
-    panel.scatter(
-        rounds, np.full(len(rounds), height), s=size, marker=marker, facecolor=face, edgecolor=colour, linewidth=0.8,
-        zorder=3, clip_on=False,
-    )  # fmt: skip
+def _scatter(panel: "Axes", height: float, marks: Marks, verdicts: Sequence[Any], signs: Signs) -> None:
+    verdict_of = np.array([verdicts[place].verdict for place in marks.places.tolist()], dtype=object)
+    for verdict, sign in reversed(signs.items()):
+        rounds = marks.rounds[verdict_of == verdict]
+        panel.scatter(
+            rounds, np.full(len(rounds), height), s=sign.size, marker=sign.marker, facecolor=sign.face,
+            edgecolor=sign.colour, linewidth=0.8, zorder=3, clip_on=False,
+        )  # fmt: skip
 
 
 def _regret(panel: "Axes", found: Account, drawn: Drawing) -> None:
@@ -193,30 +212,20 @@ def _legend(figure: "Figure", found: Account, total: float) -> int:
     def line(colour: str, style: Any) -> Line2D:
         return Line2D([], [], color=colour, linestyle=style, linewidth=1.2)
 
-    def mark(marker: str, colour: str, is_full: bool) -> Line2D:
-        face = colour if is_full else "white"
+    def mark(sign: Sign) -> Line2D:
         return Line2D(
-            [], [], linestyle="none", marker=marker, markersize=4, markerfacecolor=face, markeredgecolor=colour
-        )
+            [], [], linestyle="none", marker=sign.marker, markersize=4, markerfacecolor=sign.face,
+            markeredgecolor=sign.colour,
+        )  # fmt: skip
 
     entries: list[tuple[Any, str]] = [
         (line(BLUE, "-"), "regret; V and L: all changes"),
         (line(GREY, "--"), "regret of the best arm of each block"),
         (line(RED, "--"), "V_R and L_R: falls alone"),
     ]
-    restarts = {one.verdict for one in found.restart_verdicts}
-    shifts = {one.verdict for one in found.shift_verdicts}
-    if restarts & {ANSWERED, None}:
-        words = "restart that answers a shift" if found.shifts is not None else "restart"
-        entries.append((mark("v", RED, True), words))
-    if FALSE_ALARM in restarts:
-        entries.append((mark("v", RED, False), "restart, false alarm"))
-    if ANSWERED in shifts:
-        entries.append((mark("D", INK, True), "significant shift, answered"))
-    if MISSED in shifts:
-        entries.append((mark("D", INK, False), "significant shift, missed"))
-    if NO_NEED in shifts:
-        entries.append((mark(".", INK, True), "significant shift, no restart needed"))
+    for verdicts, signs in ((found.restart_verdicts, RESTART_SIGNS), (found.shift_verdicts, SHIFT_SIGNS)):
+        there = {one.verdict for one in verdicts}
+        entries += [(mark(sign), sign.words) for verdict, sign in signs.items() if verdict in there]
     across = max(1, int(total / 2.4))
     said = f"significant shifts: {found.rule}" if found.shifts is not None else found.rule
     said = textwrap.fill(said, int(total * SMALL_LETTERS))

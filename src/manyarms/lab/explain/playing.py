@@ -19,14 +19,6 @@ from ...trace import Log, new_log
 from ..studies.study import Cell
 
 
-class Played(NamedTuple):
-    """What a run left behind."""
-
-    values: NDArray[np.float64]  # a row of COLUMNS for each checkpoint
-    log: Log
-    notes: list[dict[str, Any]]  # what the policy said about each of its restarts, or only where it was
-
-
 class Sums(NamedTuple):
     """What the rounds of a run add up to."""
 
@@ -35,8 +27,10 @@ class Sums(NamedTuple):
     total: float  # reward
 
 
-def played(cell: Cell, checkpoints: NDArray[np.int64], seed: int, replication: int) -> Played:
-    """Play one replication of a cell."""
+def played(
+    cell: Cell, checkpoints: NDArray[np.int64], seed: int, replication: int
+) -> tuple[NDArray[np.float64], Log, list[dict[str, Any]]]:
+    """Play one replication: its numbers at the checkpoints, its log, and a note about each restart of the policy."""
     run = Run(cell.policy, Job(cell.world, cell.horizon, 1, seed, checkpoints, first=replication))
     new_policy, new_world, _ = run.states()
     key = replication_key(seed, replication)
@@ -53,7 +47,7 @@ def played(cell: Cell, checkpoints: NDArray[np.int64], seed: int, replication: i
             if counts(policy).restarts > restarts:
                 notes.append(restart_note(run.spec, policy, sums.round))
         write_checkpoint(run.out, 0, place, sums.regret, sums.total, counts(policy), world)
-    return Played(run.out[0], log, notes)
+    return run.out[0], log, notes
 
 
 @loop

@@ -14,14 +14,13 @@ import numpy as np
 
 from ...atomic import at_once
 from ...intervals import means_and_half_widths
-from ...results import COLOURS, STYLES
+from ...results import COLOURS, STYLES, draw_mean
 from ..running.files import CellResult
 from .statistics import Grid, difference, number, slope_over_horizons, with_half_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 WIDTHS = {"column": 3.5, "page": 7.2}
 """Widths by name, in inches: one column of a journal, and its page."""
@@ -138,18 +137,13 @@ def _draw_curves(panel: "Axes", grid: Grid, cells: dict[str, CellResult], log: b
     return drawn
 
 
-def _draw_curve(panel: "Axes", grid: Grid, policy: str, result: CellResult, log: bool) -> "Line2D":
+def _draw_curve(panel: "Axes", grid: Grid, policy: str, result: CellResult, log: bool) -> Any:
     rounds, values = result.rounds, result.column("regret")
     if not log:
         rounds, values = np.append(0, rounds), np.pad(values, ((0, 0), (1, 0)))
-    means, half_widths = means_and_half_widths(values)
-    look = _look(grid, policy)
     marked = _marked(rounds, grid.places[policy], len(grid.places), log)
-    [line] = panel.plot(rounds, means, markevery=marked, markeredgecolor="white", markeredgewidth=0.5, **look)
-    if len(values) > 1:
-        band = (means - half_widths, means + half_widths)
-        panel.fill_between(rounds, *band, color=look["color"], alpha=0.18, linewidth=0)
-    return line
+    look = _look(grid, policy) | {"markevery": marked, "markeredgecolor": "white", "markeredgewidth": 0.5}
+    return draw_mean(panel, rounds, values, shade=0.18, **look)
 
 
 def growth_figure(results: Iterable[CellResult], world: str | None = None, *, width: str | float = "page") -> "Figure":
@@ -448,15 +442,13 @@ def apart(places: Sequence[float], gap: float) -> list[float]:
     groups: list[list[float]] = []  # places that touch stand around their common middle
     for place in places:
         groups.append([place])
-        while len(groups) > 1 and _low(groups[-1], gap) - _high(groups[-2], gap) < gap:
+        while len(groups) > 1 and _spread(groups[-1], gap)[0] - _spread(groups[-2], gap)[-1] < gap:
             last = groups.pop()
             groups[-1] += last
-    return [_low(group, gap) + gap * step for group in groups for step in range(len(group))]
+    return [place for group in groups for place in _spread(group, gap)]
 
 
-def _low(group: Sequence[float], gap: float) -> float:
-    return sum(group) / len(group) - gap * (len(group) - 1) / 2
-
-
-def _high(group: Sequence[float], gap: float) -> float:
-    return sum(group) / len(group) + gap * (len(group) - 1) / 2
+def _spread(group: Sequence[float], gap: float) -> list[float]:
+    """As many places, ``gap`` apart, around the same middle."""
+    low = sum(group) / len(group) - gap * (len(group) - 1) / 2
+    return [low + gap * step for step in range(len(group))]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...intervals import mean_and_half_width
+from ...tables import DIGITS, WHOLE, number_text
 from ..running.files import CellResult
 
 Floats = NDArray[np.float64]
@@ -181,10 +182,11 @@ class Grid:
         ]
 
 
-DIGITS, WHOLE, MOST_DECIMALS = 4, 999.95, 4
+MOST_DECIMALS = 4
+"""So many stand behind the point at most, where a half-width asks for them."""
+
 NUMBERS = {"digits": DIGITS, "whole": WHOLE, "mostDecimals": MOST_DECIMALS}
-"""How numbers are written, here and by the scripts of pages: with so many digits that matter, from there on as whole
-numbers, and with at most so many decimals if half-widths ask for them."""
+"""How numbers are written, for the scripts of pages."""
 
 
 def number(value: float) -> str:
@@ -195,10 +197,7 @@ def number(value: float) -> str:
     >>> number(1234567.8), number(-12.3456), number(0.5), number(math.nan)
     ('1,234,568', '−12.35', '0.5', '–')
     """
-    if not math.isfinite(value):
-        return "–"
-    text = f"{value:,.0f}" if abs(value) >= WHOLE else f"{value:.{DIGITS}g}"
-    return text.replace("-", "−")
+    return number_text(value).replace("-", "−") if math.isfinite(value) else "–"
 
 
 def with_half_width(mean: float, half_width: float, digits: int | None = None) -> str:

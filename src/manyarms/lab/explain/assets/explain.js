@@ -1,11 +1,10 @@
 (() => {
-  const { data, $, all, element, svg, text, line, number, scale, ticksOf, room } = page;
+  const { data, $, all, element, svg, text, line, path, number, scale, ticksOf, room } = page;
   const state = { log: false, hidden: new Set(), narrow: false, at: data.rounds.length - 1 };
   const KINDS = {
     restarts: "Restarts", shifts: "Significant shifts", blocks: "Blocks",
   };
   const shown = (kind) => data[kind] !== null && !state.hidden.has(kind);
-  const path = (points) => points.map(([a, b], k) => `${k ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
   let charts = [];
 
   // ---------------------------------------------------------------- what all charts share
@@ -40,7 +39,7 @@
     host.replaceChildren(picture);
     const chart = { host, picture, x, y, width, height, top, floor, left };
     charts.push(chart);
-    read(chart);
+    page.readable(picture, { width, values: data.rounds, x, state, show: () => show(chart), hide });
     return chart;
   }
 
@@ -135,44 +134,12 @@
     for (const [name, value] of rows) values.append(element("span", {}, name), element("span", {}, value));
     tip.replaceChildren(element("b", {}, `round ${number(round)}`), values);
     chart.host.append(tip);
-    tip.hidden = false;
-    const place = chart.x(round);
-    const left = place + 14 + tip.offsetWidth <= chart.width ? place + 14 : place - 14 - tip.offsetWidth;
-    tip.style.transform = `translate(${Math.max(0, Math.min(left, chart.width - tip.offsetWidth))}px, ${chart.top}px)`;
+    page.showTip(tip, chart.x(round), chart.width, chart.top);
   }
 
   function hide() {
     tip.hidden = true;
     for (const cross of all(".cross")) cross.remove();
-  }
-
-  function read(chart) {
-    const { picture, x, width } = chart;
-    const point = (event) => {
-      const box = picture.getBoundingClientRect();
-      const target = (event.clientX - box.left) * (width / box.width);
-      let [low, high] = [0, data.rounds.length - 1]; // x rises with the round
-      while (high - low > 1) {
-        const middle = (low + high) >> 1;
-        if (x(data.rounds[middle]) < target) low = middle; else high = middle;
-      }
-      state.at = Math.abs(x(data.rounds[low]) - target) <= Math.abs(x(data.rounds[high]) - target) ? low : high;
-      show(chart);
-    };
-    picture.addEventListener("pointermove", point);
-    picture.addEventListener("pointerdown", point);
-    picture.addEventListener("pointerleave", hide);
-    picture.addEventListener("focus", () => picture.matches(":focus-visible") && show(chart));
-    picture.addEventListener("blur", hide);
-    picture.addEventListener("keydown", (event) => {
-      const last = data.rounds.length - 1;
-      const step = { ArrowLeft: state.at - 1, ArrowRight: state.at + 1, Home: 0, End: last }[event.key];
-      if (event.key === "Escape") hide();
-      if (step === undefined) return;
-      event.preventDefault();
-      state.at = Math.max(0, Math.min(last, step));
-      show(chart);
-    });
   }
 
   // ---------------------------------------------------------------- all of it

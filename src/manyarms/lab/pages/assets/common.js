@@ -27,6 +27,8 @@ const page = (() => {
 
   const line = (x1, y1, x2, y2, kind) => svg("line", { x1, y1, x2, y2, class: kind });
 
+  const path = (points) => points.map(([a, b], k) => `${k ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
+
   // ---------------------------------------------------------------- numbers, as in statistics.py, which says how
 
   const { digits: DIGITS, whole: WHOLE, mostDecimals: MOST_DECIMALS } = data.numbers;
@@ -82,6 +84,44 @@ const page = (() => {
 
   const room = (labels) => 6.7 * Math.max(...labels.map((label) => label.length));
 
+  // ---------------------------------------------------------------- reading values
+
+  // By pointer or by arrow keys: state.at becomes the place of the value that is meant, of some in order; then show().
+  const readable = (picture, { width, values, x, state, show, hide }) => {
+    const last = values.length - 1;
+    const point = (event) => {
+      const box = picture.getBoundingClientRect();
+      const target = (event.clientX - box.left) * (width / box.width);
+      let [low, high] = [0, last]; // x rises with the values
+      while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        if (x(values[middle]) < target) low = middle; else high = middle;
+      }
+      state.at = Math.abs(x(values[low]) - target) <= Math.abs(x(values[high]) - target) ? low : high;
+      show();
+    };
+    picture.addEventListener("pointermove", point);
+    picture.addEventListener("pointerdown", point);
+    picture.addEventListener("pointerleave", hide);
+    picture.addEventListener("focus", () => picture.matches(":focus-visible") && show());
+    picture.addEventListener("blur", hide);
+    picture.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: state.at - 1, ArrowRight: state.at + 1, Home: 0, End: last }[event.key];
+      if (event.key === "Escape") hide();
+      if (step === undefined) return;
+      event.preventDefault();
+      state.at = Math.max(0, Math.min(last, step));
+      show();
+    });
+  };
+
+  // Shows a tip at the right of a place, or at its left where there is no room.
+  const showTip = (tip, place, width, top) => {
+    tip.hidden = false;
+    const left = place + 14 + tip.offsetWidth <= width ? place + 14 : place - 14 - tip.offsetWidth;
+    tip.style.transform = `translate(${Math.max(0, Math.min(left, width - tip.offsetWidth))}px, ${top}px)`;
+  };
+
   // ---------------------------------------------------------------- widths and paper
 
   // Draws whenever the page has another width. On paper everything that can be opened is open, and state.narrow is set.
@@ -121,5 +161,7 @@ const page = (() => {
     return element("fieldset", { class: "control" }, element("legend", {}, title), list);
   };
 
-  return { data, $, all, element, svg, text, line, number, withHalfWidth, scale, ticksOf, room, choices, drawn };
+  return {
+    data, $, all, element, svg, text, line, path, number, withHalfWidth, scale, ticksOf, room, readable, showTip, choices, drawn,
+  };
 })();
