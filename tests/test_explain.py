@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import html
 import importlib
 import json
 import math
@@ -12,13 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import manyarms as ma
-from manyarms import engine, lab, replication
+from manyarms import contract, engine, lab, replication
 from manyarms.checks import examples
 from manyarms.cli import main
 from manyarms.lab.explain import drawing as explain_drawing
+from manyarms.lab.explain import playing
 from manyarms.lab.explain.drawing import drawing, grid, height, outline, pieces, thinned
-from manyarms.lab.explain.explain import chosen_cell, printed
 from manyarms.lab.explain.page import MOST_ROWS, page_data
+from manyarms.lab.explain.which import chosen_cell
+from manyarms.lab.explain.words import MOST_PRINTED, costliest, printed
 from manyarms.lab.figures.figures import save
 from manyarms.lab.figures.statistics import number
 from manyarms.lab.running.files import write_result
@@ -29,12 +32,13 @@ from manyarms.measures import (
     realized_variation,
     significant_shifts,
 )
-from manyarms.replication import play_replications
 from manyarms.trace import COLUMNS
 
 from . import browser as browsers
 
 explain_module = importlib.import_module("manyarms.lab.explain.explain")  # lab.explain is the function
+
+COMPILED = playing.play_on
 
 HORIZON = 1_500
 WORLDS = {
@@ -54,6 +58,7 @@ def plain_loop():
     """Rounds are played in plain Python, the same to the bit: it takes less time than to compile so many pairs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(replication, "play_replications", replication.play_replications.function)
+        patch.setattr(playing, "play_on", playing.play_on.function)
         yield
 
 
@@ -80,6 +85,7 @@ def test_it_is_the_run_of_simulate(policy, world, replication):
         np.testing.assert_array_equal(column, getattr(result.log(policy, replication), name))
     np.testing.assert_array_equal(found.checkpoints, result.checkpoints)
     np.testing.assert_array_equal(found.values, result[policy][replication])
+    np.testing.assert_array_equal(found.log.drawn[found.checkpoints - 1], found.values[:, COLUMNS.index("arms")])
 
 
 @pytest.mark.parametrize(("policy", "world"), NAMED)
@@ -182,7 +188,7 @@ def test_arms_are_counted_for_the_episode_that_draws_them():
     for part in found.parts:
         rank = drawn.setdefault(found.log.episode[part.start - 1], [])
         rank.append(min(2 ** (len(rank) + 1), math.ceil(2 ** ((len(rank) + 2) / 2) * (1 - 1e-12))))
-    assert list(found.arms_drawn) == [sum(sizes) for sizes in drawn.values()]
+    assert found.arms_drawn == [sum(sizes) for sizes in drawn.values()]
 
 
 def test_a_restart_in_the_last_round_is_not_lost():
@@ -194,6 +200,44 @@ def test_a_restart_in_the_last_round_is_not_lost():
     assert found.rows() == whole.rows()[:2]
     assert found.to_json()["totals"]["restarts"] == 2
     assert "restarted twice" in found.summary()
+
+
+@pytest.mark.parametrize("policy", ["Elimination", "Blackbox(UCB)"])
+def test_the_run_is_played_once(monkeypatch, policy):
+    spec = POLICIES[policy].with_horizon(HORIZON)
+    tells = contract.VERBS["tell"].kernels
+    state_type = type(spec.start(HORIZON))
+    told = []
+
+    def counted(state, choice, reward, tell=tells[state_type]):
+        told.append(choice.round)
+        return tell(state, choice, reward)
+
+    monkeypatch.setitem(tells, state_type, counted)
+    found = lab.explain(spec, WORLDS["crashes"], HORIZON, seed=3)
+    assert len(found.episodes) > 3
+    assert told == list(range(1, HORIZON + 1))
+
+
+def test_a_policy_says_in_its_own_words_why_it_restarted():
+    @dataclasses.dataclass(frozen=True)
+    class Wordy(ma.Elimination):
+        """Restarts, and has words for it."""
+
+        restarts_when = "it has had <enough>"
+
+        @staticmethod
+        def restart_in_words(note):
+            """Its own."""
+            return f"enough & more after {note['rounds_in_block']} rounds"
+
+    found = lab.explain(Wordy(beta=1.0), WORLDS["crashes"], HORIZON, seed=3)
+    row = found.rows()[0]
+    words = f"enough & more after {row['note']['rounds_in_block']} rounds"
+    assert row["why"] == f"restart after round {row['end']}: {words}"
+    assert f"<small>{html.escape(words)}</small>" in found.page()
+    assert "Wordy restarts when it has had &lt;enough&gt;." in found.page()
+    assert words in printed(found)
 
 
 def test_a_policy_that_cannot_say_why_is_not_asked():
@@ -246,7 +290,6 @@ def with_rounds(found, restarts, shifts):
         found,
         log=log,
         episodes=episodes,
-        arms_drawn=(0,) * len(episodes),
         shifts=moved,
         detections=detections(moved, restarts),
     )
@@ -349,7 +392,7 @@ def test_the_policys_own_numbers_are_printed(policy):
     whys = whys.partition("\n\n")[0]
     assert max(map(len, whys.splitlines())) <= 100
     said = re.sub(r"\s+", " ", whys)
-    rows = explain_module.costliest(found.rows(), explain_module.MOST_PRINTED)
+    rows = costliest(found.rows(), MOST_PRINTED)
     assert [row["ended"] for row in rows].count("restart") == whys.count("reached the threshold") > 0
     for row in rows:
         if row["ended"] == "restart":
@@ -868,8 +911,11 @@ def test_the_study_of_the_documentation_is_there():
 
 @pytest.mark.compiled
 def test_the_compiled_loop_tells_the_same(monkeypatch):
-    found = explained("Elimination", "crashes")
-    monkeypatch.setattr(replication, "play_replications", play_replications)
+    monkeypatch.setattr(playing, "play_on", COMPILED)
     names = {"policy_name": "Elimination", "world_name": "crashes"}
-    again = lab.explain(POLICIES["Elimination"], WORLDS["crashes"], HORIZON, seed=3, **names)
-    assert again.to_json() == found.to_json()
+    for which in range(4):  # some of their keys are large numbers, some are not
+        found = explained("Elimination", "crashes", which)
+        again = lab.explain(POLICIES["Elimination"], WORLDS["crashes"], HORIZON, seed=3, replication=which, **names)
+        assert again.to_json() == found.to_json()
+        assert len(found.episodes) > 3
+    assert len(COMPILED.signatures()) == 1

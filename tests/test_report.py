@@ -12,6 +12,7 @@ from manyarms.intervals import means_and_half_widths
 from manyarms.lab.figures.statistics import (
     Grid,
     difference,
+    number,
     slope_over_horizons,
     with_half_width,
 )
@@ -334,6 +335,18 @@ def test_values_are_read_by_pointer_and_by_keys(browser, file, results):
         assert tip.inner_text().startswith("round 19,688")
         page.keyboard.press("Escape")
         assert not tip.is_visible()
+
+
+def test_the_script_writes_numbers_as_python_does(browser, file):
+    # None lies halfway between two texts; below 0.0001 Python alone writes powers of ten.
+    sizes = [*1.2345678 * 10.0 ** np.arange(-4, 8), 999.94, 999.96, 12_345.678, 0.057312, 17.0]
+    values = [0.0, *(sign * float(size) for size in sizes for sign in (1, -1))]
+    pairs = [[mean, half] for mean in values for half in (0.0, 0.0123, 0.97, 23.46, 2345.6)]
+    with browsers.opened(browser, file) as page:
+        assert page.evaluate("values => values.map(page.number)", values) == [number(value) for value in values]
+        texts = page.evaluate("pairs => pairs.map((pair) => page.withHalfWidth(...pair))", pairs)
+        assert texts == [with_half_width(*pair) for pair in pairs]
+        assert page.evaluate("[page.number(null), page.withHalfWidth(5, null)]") == ["–", "5"]
 
 
 def test_it_fits_a_phone(browser, file, tmp_path, bad_text):

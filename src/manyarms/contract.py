@@ -130,7 +130,7 @@ moved = _verb("moved")
 # reward_of(noise, mean, bits) -> reward.
 reward_of = _verb("reward_of")
 
-# record(log, round, choice, mean, next_mean, reward, episode) -> None.
+# record(log, round, choice, mean, next_mean, reward, episode, drawn) -> None.
 record = _verb("record")
 
 

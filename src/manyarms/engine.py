@@ -68,7 +68,7 @@ def simulate(
         ``"cpu"``, ``"gpu"`` (one thread of an NVIDIA GPU for each replication; needs the extra
         ``manyarms[gpu]``) or ``"auto"``: the GPU if there is one. The result does not depend on it.
     log
-        Whether to keep every round of every replication (56 bytes each).
+        Whether to keep every round of every replication (64 bytes each).
     progress
         Called now and then with the number of rounds played and the number in all.
 

@@ -1,7 +1,7 @@
 """One replication: the loop over rounds, the same for every policy and every world.
 
-``play_replication`` is the loop. ``play_replications`` plays one replication after another on a
-processor; `manyarms.cuda` gives each its own thread of a GPU. A ``Job`` says what is to be played, a
+``play_round`` is what a round is, ``play_replication`` the loop. ``play_replications`` plays one replication after
+another on a processor; `manyarms.cuda` gives each its own thread of a GPU. A ``Job`` says what is to be played, a
 ``Run`` is one policy's part of it, and ``replicate`` plays one as a whole.
 """
 
@@ -21,6 +21,18 @@ from .world import World
 
 ROUNDS_BETWEEN_LOOKS = 1 << 20
 """How many rounds are played at most before a replication looks whether it should stop: some 0.1 s."""
+
+
+@kernel
+def play_round(policy: Any, world: Any, log: Any, round: int) -> tuple[Any, Any, float, float]:
+    """Play one round and record it: the policy and the world after it, the played arm's mean, and the reward."""
+    choice = ask(policy, round, 0)
+    episode = counts(policy).restarts + 1
+    world, mean, next_mean, reward = pull(world, choice.slot, choice.arm, round)
+    policy = tell(policy, choice, reward)
+    policy = observe(policy, world, choice)
+    record(log, round, choice, mean, next_mean, reward, episode, counts(policy).arms)
+    return policy, world, mean, reward
 
 
 @kernel
@@ -52,14 +64,9 @@ def play_replication(
             last = min(checkpoints[checkpoint], round + ROUNDS_BETWEEN_LOOKS)
             while round < last:
                 round += 1
-                choice = ask(policy, round, 0)
-                episode = counts(policy).restarts + 1
-                world, mean, next_mean, reward = pull(world, choice.slot, choice.arm, round)
+                policy, world, mean, reward = play_round(policy, world, log, round)
                 regret += top - mean
                 total += reward
-                policy = tell(policy, choice, reward)
-                policy = observe(policy, world, choice)
-                record(log, round, choice, mean, next_mean, reward, episode)
         write_checkpoint(out, row, checkpoint, regret, total, counts(policy), world)
     return True
 

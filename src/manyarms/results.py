@@ -167,16 +167,22 @@ class Result:
         rounds = np.concatenate([[0], self.checkpoints])
         first = 1.0 if column == "episodes" else 0.0
         curves = np.concatenate([np.full((len(curves), 1), first), curves], axis=1)
-        mean, half_width = means_and_half_widths(curves)
         usual = {
             "color": COLOURS[place % len(COLOURS)],
             "linestyle": STYLES[place // len(COLOURS) % len(STYLES)],
             "label": plain_label(name),
         }
-        (line,) = ax.plot(rounds, mean, **(usual | style))
-        if len(curves) > 1:
-            band = (mean - half_width, mean + half_width)
-            ax.fill_between(rounds, *band, color=line.get_color(), alpha=0.2, linewidth=0)
+        draw_mean(ax, rounds, curves, shade=0.2, **(usual | style))
+
+
+def draw_mean(ax: Any, rounds: NDArray[np.int64], curves: NDArray[np.float64], shade: float, **look: Any) -> Any:
+    """Draw the mean of some curves with its 95 % band, if there are several; return its line."""
+    means, half_widths = means_and_half_widths(curves)
+    (line,) = ax.plot(rounds, means, **look)
+    if len(curves) > 1:
+        band = (means - half_widths, means + half_widths)
+        ax.fill_between(rounds, *band, color=line.get_color(), alpha=shade, linewidth=0)
+    return line
 
 
 # Okabe & Ito's palette, which people with colour-blindness can tell apart.

@@ -45,11 +45,24 @@ class Table:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+DIGITS, WHOLE = 4, 999.95
+"""Numbers have so many digits that matter, and from there on none behind the point."""
+
+
+def number_text(value: float) -> str:
+    """A finite number to read, thousands apart.
+
+    Examples
+    --------
+    >>> number_text(1234567.8), number_text(-12.3456), number_text(0.5)
+    ('1,234,568', '-12.35', '0.5')
+    """
+    return f"{value:,.0f}" if abs(value) >= WHOLE else f"{value:.{DIGITS}g}"
+
+
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        if not math.isfinite(value):
-            return "-"
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+        return number_text(value) if math.isfinite(value) else "-"
     if isinstance(value, int):
         return f"{value:,}"
     return str(value)

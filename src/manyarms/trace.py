@@ -42,6 +42,7 @@ class Log(NamedTuple):
     probability: NDArray[np.float64]  # with which it was chosen
     block: NDArray[np.int64]  # the block, counted from 1 over the whole run
     episode: NDArray[np.int64]  # the episode, counted from 1
+    drawn: NDArray[np.int64]  # how many arms the policy had drawn after the play
 
 
 def new_log(rounds: int) -> Log:
@@ -54,17 +55,18 @@ def new_log(rounds: int) -> Log:
         probability=np.zeros(rounds),
         block=np.zeros(rounds, dtype=np.int64),
         episode=np.zeros(rounds, dtype=np.int64),
+        drawn=np.zeros(rounds, dtype=np.int64),
     )
 
 
 def record_nothing(
-    log: NoLog, round: int, choice: Choice, mean: float, next_mean: float, reward: float, episode: int
+    log: NoLog, round: int, choice: Choice, mean: float, next_mean: float, reward: float, episode: int, drawn: int
 ) -> None:
     """No log was asked for."""
 
 
 def record_round(
-    log: Log, round: int, choice: Choice, mean: float, next_mean: float, reward: float, episode: int
+    log: Log, round: int, choice: Choice, mean: float, next_mean: float, reward: float, episode: int, drawn: int
 ) -> None:
     """Write one entry."""
     entry = round - 1
@@ -75,6 +77,7 @@ def record_round(
     log.probability[entry] = choice.probability
     log.block[entry] = choice.block
     log.episode[entry] = episode
+    log.drawn[entry] = drawn
 
 
 register(NoLog, record=record_nothing)

@@ -21,13 +21,14 @@ have been the best one; ``unplayed`` takes it in.
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..compiled import kernel, loop
+from ..policies.base import Policy
 from ..specs import fraction, plain_number
 from .entries import Entries
 from .inputs import one_of
@@ -40,7 +41,7 @@ BESTS = ("round", "initial")
 """Which arm of a part is the best: that of each round, or the one that began the part with the best mean."""
 
 NOTE_FIELDS = ("round", "statistic", "threshold", "block_rank", "arms", "rounds_in_block")
-"""What ``Episode.why`` reads of a note, all numbers."""
+"""What ``Policy.restart_in_words`` reads of a note, all numbers."""
 
 REFERENCES = ("centre", "initial")
 """From where an arm's changes are measured: the middle of its range, or the mean with which it began the part."""
@@ -80,19 +81,14 @@ class Episode(NamedTuple):
         >>> episodes_of_run([0, 0, 1], means, means, [1, 1, 2], notes=[note])[0].why
         'restart after round 2: 1.5 reached the threshold 1 in a block of rank 1 with 1 arm, after 2 of its rounds'
         """
+        return self.why_in(Policy.restart_in_words)
+
+    def why_in(self, words: Callable[[Mapping[str, Any]], str]) -> str:
+        """The same in a policy's own words: its ``restart_in_words``."""
         if self.ended == "horizon":
             return f"horizon: the run ended with round {self.end:,}"
-        text = f"restart after round {self.end:,}"
-        if self.note is None or not {"statistic", "threshold"} <= self.note.keys():
-            return text
-        text += f": {self.note['statistic']:.4g} reached the threshold {self.note['threshold']:.4g}"
-        if {"block_rank", "arms", "rounds_in_block"} <= self.note.keys():
-            arms = "1 arm" if self.note["arms"] == 1 else f"{self.note['arms']:,} arms"
-            text += (
-                f" in a block of rank {self.note['block_rank']} with {arms}, "
-                f"after {self.note['rounds_in_block']:,} of its rounds"
-            )
-        return text
+        said = "" if self.note is None else words(self.note)
+        return f"restart after round {self.end:,}" + (f": {said}" if said else "")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import abc
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ class Policy(Spec, abc.ABC, abstract=True):
 
     kind: ClassVar[str] = "policy"
     sees_means: ClassVar[bool] = False  # an oracle, for simulations only
+    restarts_when: ClassVar[str] = ""  # in words, where there is more to say than that it does
 
     @property
     def is_scattered(self) -> bool:
@@ -53,6 +55,19 @@ class Policy(Spec, abc.ABC, abstract=True):
     @abc.abstractmethod
     def kept_arms(self, state: Any) -> NDArray[np.int64]:
         """The arms the policy may still choose."""
+
+    @staticmethod
+    def restart_in_words(note: Mapping[str, Any]) -> str:
+        """Why it restarted, from the ``last_restart`` of ``explain``; nothing where the note does not say."""
+        if not {"statistic", "threshold"} <= note.keys():
+            return ""
+        text = f"{note['statistic']:.4g} reached the threshold {note['threshold']:.4g}"
+        if {"block_rank", "arms", "rounds_in_block"} <= note.keys():
+            arms = "1 arm" if note["arms"] == 1 else f"{note['arms']:,} arms"
+            text += (
+                f" in a block of rank {note['block_rank']} with {arms}, after {note['rounds_in_block']:,} of its rounds"
+            )
+        return text
 
     def explain(self, state: Any) -> dict[str, Any]:
         """Where the policy stands and why it last restarted, in numbers."""

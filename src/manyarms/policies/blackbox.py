@@ -23,7 +23,7 @@ that make the subsample smaller than such arms are many, they all stay.
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,6 +178,11 @@ class Blackbox(Policy):
     >>> bool(result.final_regret("Blackbox").mean() < 1000)
     True
     """
+
+    restarts_when: ClassVar[str] = (
+        "the losses of a block reach the threshold, which is more than they should come to if nothing changes; beneath "
+        "each restart stands their sum"
+    )
 
     base: Base
     beta: float | str

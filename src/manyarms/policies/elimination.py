@@ -24,7 +24,7 @@ for every block (`policies.tail`); should that make the subsample smaller than t
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,6 +156,11 @@ class Elimination(Policy):
     >>> bool(result.final_regret("Elimination").mean() < 1000)
     True
     """
+
+    restarts_when: ClassVar[str] = (
+        "all arms of a block have been dropped. An arm is dropped when its losses in the block, weighted by its chance "
+        "to be played, reach the threshold; beneath each restart stand those of the last arm"
+    )
 
     beta: float | str
     preset: str = "calibrated"

@@ -13,7 +13,7 @@ from ...compiled import source_digest
 from ...version import __version__
 from ..figures.figures import WIDTHS, save, styled
 from ..figures.statistics import number
-from ..pages.report import _added, _asset, _filled, _table, _text
+from ..pages.html import added, asset, filled, table, text
 from .arena import Arena
 from .scores import Ratio, Scores, findings, geometric_mean, ratio_text
 from .tables import GROUPS, HALVES, Contest, Entrant
@@ -79,20 +79,20 @@ def write_page(arena: Arena, scores: Scores, star: str, path: str | Path, comman
 def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> str:
     """The leaderboard, the heat map and the settings of an arena as one HTML page."""
     board, *others = findings(scores, star)
-    return _filled(
-        _asset("arena.html", "arena"),
+    return filled(
+        asset("arena.html", "arena"),
         {
-            "version": _text(__version__),
+            "version": text(__version__),
             "about": "Who does well in how many worlds, and what must they be told for it?",
             "facts": _facts(arena),
-            "sections": "".join(_added(section) for section in (board, *others[:1])),
+            "sections": "".join(added(section) for section in (board, *others[:1])),
             "legend": _legend(),
             "heat": _heat_map(scores, star),
-            "star": "".join(_added(section) for section in others[1:]),
+            "star": "".join(added(section) for section in others[1:]),
             "settings": _settings(arena, command),
             "contests": _contest_table(arena),
             "entrants": _entrant_table(arena),
-            "style": _asset("report.css") + _asset("arena.css", "arena"),
+            "style": asset("report.css") + asset("arena.css", "arena"),
             "colours": _colours(),
         },
     )
@@ -147,7 +147,7 @@ def _heat_map(scores: Scores, star: str) -> str:
     page = f'{_heat_heads(layout)}<tbody class="means">{means}</tbody>'
     for half, contests in layout.halves:
         rows = "".join(
-            _heat_row(_text(contest.name), layout, functools.partial(_ratio_field, scores, layout, star, contest))
+            _heat_row(text(contest.name), layout, functools.partial(_ratio_field, scores, layout, star, contest))
             for contest in contests
         )
         page += f'<tbody><tr class="half"><th scope="rowgroup">{half} half</th></tr>{rows}</tbody>'
@@ -162,7 +162,7 @@ def _heat_heads(layout: Layout) -> str:
         f'<th scope="colgroup" colspan="{len(members)}">{_told(told)}</th>' for told, members in layout.groups
     )
     names = gap.join(
-        "".join(f'<th scope="col"><span>{_text(entrant.name)}</span></th>' for entrant in members)
+        "".join(f'<th scope="col"><span>{text(entrant.name)}</span></th>' for entrant in members)
         for _, members in layout.groups
     )
     return f'<thead><tr class="groups"><th></th>{heads}</tr><tr class="names"><th></th>{names}</tr></thead>'
@@ -196,7 +196,7 @@ NO_FIELD = '<td class="none">·</td>'
 
 def _field(ratio: Ratio, title: str, is_star: bool) -> str:
     mark = " star" if is_star else ""
-    return f'<td class="h{heat_of(ratio.value)}{mark}" title="{_text(title)}">{ratio_text(ratio.value)}</td>'
+    return f'<td class="h{heat_of(ratio.value)}{mark}" title="{text(title)}">{ratio_text(ratio.value)}</td>'
 
 
 def _told(told: str) -> str:
@@ -204,11 +204,11 @@ def _told(told: str) -> str:
 
 
 def _settings(arena: Arena, command: str) -> str:
-    lines = [("Command", f"<pre>{_text(command)}</pre>")] if command else []
+    lines = [("Command", f"<pre>{text(command)}</pre>")] if command else []
     lines += [
         ("Seed", f"{arena.seed}"),
         ("Replications", f"{arena.replications:,}"),
-        ("Version", _text(f"manyarms {__version__}")),
+        ("Version", text(f"manyarms {__version__}")),
         ("Sources", f"<code>{source_digest()}</code>"),
     ]
     return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in lines)
@@ -216,13 +216,13 @@ def _settings(arena: Arena, command: str) -> str:
 
 def _contest_table(arena: Arena) -> str:
     lines = [
-        [_text(contest.name), contest.half, _text(contest.world.drift.label()), number(contest.falls)]
+        [text(contest.name), contest.half, text(contest.world.drift.label()), number(contest.falls)]
         for contest in arena.contests
     ]
     caption = (
         "V is what policies are told that need it: by how much means fall if one good arm after another is played."
     )
-    return _table(["Contest", "Half", "Drift", "V"], lines, caption, is_text=[True, True, True, False])
+    return table(["Contest", "Half", "Drift", "V"], lines, caption, is_text=[True, True, True, False])
 
 
 def _entrant_table(arena: Arena) -> str:
@@ -233,9 +233,9 @@ def _entrant_table(arena: Arena) -> str:
         plays = list(entrant.policies(entered[0]).values()) if entered else []
         spec = json.dumps(plays[0].to_json(), ensure_ascii=False) if plays else "–"
         more = f" and {len(plays) - 1} more" if len(plays) > 1 else ""
-        lines.append([_text(entrant.name), _text(entrant.told), str(len(entered)), f"<code>{_text(spec)}</code>{more}"])
+        lines.append([text(entrant.name), text(entrant.told), str(len(entered)), f"<code>{text(spec)}</code>{more}"])
     caption = "What each plays in the first of its contests."
-    return _table(["Entrant", "Told", "Contests", "Policy"], lines, caption, is_text=[True, True, False, True])
+    return table(["Entrant", "Told", "Contests", "Policy"], lines, caption, is_text=[True, True, False, True])
 
 
 # ---------------------------------------------------------------- the figure

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .explain import Explanation, many
+from .account import Account
+from .words import many
 
 POINTS = 600
 """At so many evenly spaced rounds curves are drawn, and at a third as many for the logarithmic axis."""
@@ -28,6 +29,9 @@ TIME_BINS, MEAN_BINS = 150, 50
 
 SMALLEST_STEP, JUMP = 0.003, 0.05
 """A life-line is drawn anew where the mean has moved by so much, and by a thin line where it jumps."""
+
+MOST_RULES = 100
+"""So many restarts or shifts are drawn through all panels; of more, only in the strip."""
 
 MEAN_TICKS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
 
@@ -83,7 +87,7 @@ class Drawing:
     blocks: Marks  # their first rounds
 
 
-def drawing(found: Explanation) -> Drawing:
+def drawing(found: Account) -> Drawing:
     """What there is to draw of a run."""
     horizon = found.cell.horizon
     rounds = grid(horizon)
@@ -128,7 +132,7 @@ def grid(horizon: int, points: int = POINTS) -> NDArray[np.int64]:
     return np.unique(np.rint(np.concatenate([linear, log])).astype(np.int64))
 
 
-def life_lines(found: Explanation, rounds: NDArray[np.int64]) -> tuple[tuple[LifeLine, ...], NDArray[np.bool_]]:
+def life_lines(found: Account, rounds: NDArray[np.int64]) -> tuple[tuple[LifeLine, ...], NDArray[np.bool_]]:
     """The arms with the most plays, and for each round whether its arm is none of them."""
     log = found.log
     _, slots, plays = np.unique(log.arm, return_inverse=True, return_counts=True)
@@ -191,7 +195,7 @@ def pieces(line: LifeLine) -> tuple[list[slice], list[slice]]:
     return [slice(*edge) for edge in itertools.pairwise(edges)], [slice(jump - 1, jump + 1) for jump in jumps]
 
 
-def shades(found: Explanation, entries: NDArray[np.int64], edges: NDArray[np.float64]) -> Shades:
+def shades(found: Account, entries: NDArray[np.int64], edges: NDArray[np.float64]) -> Shades:
     """Which share of the rounds of each bin went to each level of means, of these plays alone."""
     borders = np.unique(np.rint(edges).astype(np.int64))
     levels = np.minimum((height(found.log.mean[entries]) * MEAN_BINS).astype(np.int64), MEAN_BINS - 1)

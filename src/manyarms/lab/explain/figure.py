@@ -4,16 +4,16 @@ import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...results import COLOURS
-from ..figures.figures import LEGEND_ROW, SETTINGS, UNDATED, _inches, _separate_thousands, styled
+from ..figures.figures import LEGEND_ROW, SETTINGS, UNDATED, inches, separate_thousands, styled
 from ..figures.statistics import number
-from .drawing import MEAN_BINS, MEAN_TICKS, Drawing, drawing, height, lines_in_words, pieces
-from .explain import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Explanation, many
+from .account import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Account
+from .drawing import MEAN_BINS, MEAN_TICKS, MOST_RULES, Drawing, Marks, drawing, height, lines_in_words, pieces
+from .words import many
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,11 +22,38 @@ if TYPE_CHECKING:
 BLUE, RED = COLOURS[0], COLOURS[1]
 INK, GREY, BAND = "#1A1F26", "#566170", "#F0F2F4"
 
+
+class Sign(NamedTuple):
+    """How a restart or a shift is marked."""
+
+    marker: str
+    colour: str
+    is_full: bool
+    size: int
+    words: str
+
+    @property
+    def face(self) -> str:
+        """The colour within."""
+        return self.colour if self.is_full else "white"
+
+
+Signs = dict[str | None, Sign]
+"""By verdict; the first are drawn above the others."""
+
+RESTART_SIGNS: Signs = {
+    None: Sign("v", RED, True, 16, "restart"),
+    ANSWERED: Sign("v", RED, True, 16, "restart that answers a shift"),
+    FALSE_ALARM: Sign("v", RED, False, 16, "restart, false alarm"),
+}
+SHIFT_SIGNS: Signs = {
+    ANSWERED: Sign("D", INK, True, 11, "significant shift, answered"),
+    MISSED: Sign("D", INK, False, 11, "significant shift, missed"),
+    NO_NEED: Sign(".", INK, True, 9, "significant shift, no restart needed"),
+}
+
 HEIGHTS = (0.62, 1.25, 2.1, 0.85, 0.85)  # inches: the strip, regret, life-lines, V, L
 LETTERS, SMALL_LETTERS = 15, 19  # of a title, and of small text, to an inch
-
-MOST_RULES = 100
-"""So many restarts or shifts are drawn through all panels; of more, only in the strip."""
 
 
 def checked_format(path: Path) -> None:
@@ -35,13 +62,13 @@ def checked_format(path: Path) -> None:
         raise ValueError(f"the picture {str(path)!r} must end in .{', .'.join(UNDATED)}, which say its format")
 
 
-def explained_figure(found: Explanation, *, width: str | float = "page", log: bool = False) -> "Figure":
+def explained_figure(found: Account, *, width: str | float = "page", log: bool = False) -> "Figure":
     """Draw a run; see ``Explanation.figure``."""
     with styled():
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-        total = _inches(width)
+        total = inches(width)
         drawn = drawing(found)
         layout = ConstrainedLayoutEngine(hspace=0.02, h_pad=0.03)
         figure = Figure(figsize=(total, sum(HEIGHTS)), layout=layout)
@@ -61,7 +88,7 @@ def explained_figure(found: Explanation, *, width: str | float = "page", log: bo
         else:
             last.set_xlim(0, found.cell.horizon)
             last.locator_params(axis="x", nbins=max(2, int(total / 0.8)))
-        _separate_thousands(last.xaxis)
+        separate_thousands(last.xaxis)
         figure.suptitle(
             textwrap.fill(
                 f"{found.cell.policy_name} in “{found.cell.world_name}”: regret {number(found.final('regret'))} after "
@@ -76,7 +103,7 @@ def explained_figure(found: Explanation, *, width: str | float = "page", log: bo
         return figure
 
 
-def _bands(panel: "Axes", found: Explanation, drawn: Drawing, log: bool) -> None:
+def _bands(panel: "Axes", found: Account, drawn: Drawing, log: bool) -> None:
     """Every other episode on a grey ground; lines where restarts and shifts are, if they are few enough."""
     edges = np.concatenate([[1 if log else 0], drawn.restarts.rounds, [found.cell.horizon]])
     if not drawn.restarts.is_thinned:
@@ -89,21 +116,13 @@ def _bands(panel: "Axes", found: Explanation, drawn: Drawing, log: bool) -> None
                 panel.axvline(round, color=colour, linewidth=0.5, linestyle=style, alpha=strength, zorder=0.5)
 
 
-def _strip(panel: "Axes", found: Explanation, drawn: Drawing) -> None:
-    blocks = drawn.blocks.rounds
-    panel.vlines(blocks, -0.28, 0.28, color=GREY, linewidth=0.5)
-    restarts = _verdicts(found.restart_verdicts, drawn.restarts.places)
-    rounds = drawn.restarts.rounds
-    for verdict, is_full in ((FALSE_ALARM, False), (ANSWERED, True), (None, True)):
-        _scatter(panel, rounds[restarts == verdict], 1.0, "v", RED, is_full, 16)
+def _strip(panel: "Axes", found: Account, drawn: Drawing) -> None:
+    panel.vlines(drawn.blocks.rounds, -0.28, 0.28, color=GREY, linewidth=0.5)
+    _scatter(panel, 1.0, drawn.restarts, found.restart_verdicts, RESTART_SIGNS)
+    labels = [("block", drawn.blocks), ("restart", drawn.restarts)]
     if found.shifts is not None:
-        shifts = _verdicts(found.shift_verdicts, drawn.shifts.places)
-        rounds = drawn.shifts.rounds
-        _scatter(panel, rounds[shifts == NO_NEED], 2.0, ".", INK, True, 9)
-        _scatter(panel, rounds[shifts == MISSED], 2.0, "D", INK, False, 11)
-        _scatter(panel, rounds[shifts == ANSWERED], 2.0, "D", INK, True, 11)
-    labels = [("block", drawn.blocks), ("restart", drawn.restarts), ("shift", drawn.shifts)]
-    labels = labels if found.shifts is not None else labels[:2]
+        _scatter(panel, 2.0, drawn.shifts, found.shift_verdicts, SHIFT_SIGNS)
+        labels.append(("shift", drawn.shifts))
     panel.set_yticks(range(len(labels)), labels=[many(marks.total, name) for name, marks in labels])
     panel.set_ylim(-0.6, len(labels) - 0.4)
     panel.tick_params(axis="both", which="both", length=0)
@@ -111,25 +130,23 @@ def _strip(panel: "Axes", found: Explanation, drawn: Drawing) -> None:
     panel.spines[["left", "bottom"]].set_visible(False)
 
 
-def _verdicts(verdicts: Sequence[Any], places: NDArray[np.int64]) -> NDArray[Any]:
-    return np.array([verdicts[place].verdict for place in places.tolist()], dtype=object)
+def _scatter(panel: "Axes", height: float, marks: Marks, verdicts: Sequence[Any], signs: Signs) -> None:
+    verdict_of = np.array([verdicts[place].verdict for place in marks.places.tolist()], dtype=object)
+    for verdict, sign in reversed(signs.items()):
+        rounds = marks.rounds[verdict_of == verdict]
+        panel.scatter(
+            rounds, np.full(len(rounds), height), s=sign.size, marker=sign.marker, facecolor=sign.face,
+            edgecolor=sign.colour, linewidth=0.8, zorder=3, clip_on=False,
+        )  # fmt: skip
 
 
-def _scatter(panel: "Axes", rounds: Any, height: float, marker: str, colour: str, is_full: bool, size: int) -> None:
-    face = colour if is_full else "white"
-    panel.scatter(
-        rounds, np.full(len(rounds), height), s=size, marker=marker, facecolor=face, edgecolor=colour, linewidth=0.8,
-        zorder=3, clip_on=False,
-    )  # fmt: skip
-
-
-def _regret(panel: "Axes", found: Explanation, drawn: Drawing) -> None:
+def _regret(panel: "Axes", found: Account, drawn: Drawing) -> None:
     panel.plot(drawn.rounds, drawn.curves["regret"], color=BLUE)
     panel.plot(drawn.rounds, drawn.curves["best"], color=GREY, linestyle="--", linewidth=1.0)
     panel.set_ylabel("regret")
     if found.cell.world.top == 1.0:
         panel.set_ylim(bottom=0)
-    _separate_thousands(panel.yaxis)
+    separate_thousands(panel.yaxis)
 
 
 def _lives(panel: "Axes", drawn: Drawing, log: bool, total: float) -> None:
@@ -185,40 +202,30 @@ def _changes(panel: "Axes", drawn: Drawing, whole: str, part: str, total: float)
     _aside(panel, ", ".join(ends), total)
     panel.set_ylim(bottom=0, top=max(1.05 * float(drawn.curves[whole][-1]), 1e-9) if drawn.curves[whole][-1] else 1.0)
     panel.locator_params(axis="y", nbins=3)
-    _separate_thousands(panel.yaxis)
+    separate_thousands(panel.yaxis)
 
 
-def _legend(figure: "Figure", found: Explanation, total: float) -> int:
+def _legend(figure: "Figure", found: Account, total: float) -> int:
     """Explain all signs that occur; return how many rows that takes."""
     from matplotlib.lines import Line2D
 
     def line(colour: str, style: Any) -> Line2D:
         return Line2D([], [], color=colour, linestyle=style, linewidth=1.2)
 
-    def mark(marker: str, colour: str, is_full: bool) -> Line2D:
-        face = colour if is_full else "white"
+    def mark(sign: Sign) -> Line2D:
         return Line2D(
-            [], [], linestyle="none", marker=marker, markersize=4, markerfacecolor=face, markeredgecolor=colour
-        )
+            [], [], linestyle="none", marker=sign.marker, markersize=4, markerfacecolor=sign.face,
+            markeredgecolor=sign.colour,
+        )  # fmt: skip
 
     entries: list[tuple[Any, str]] = [
         (line(BLUE, "-"), "regret; V and L: all changes"),
         (line(GREY, "--"), "regret of the best arm of each block"),
         (line(RED, "--"), "V_R and L_R: falls alone"),
     ]
-    restarts = {one.verdict for one in found.restart_verdicts}
-    shifts = {one.verdict for one in found.shift_verdicts}
-    if restarts & {ANSWERED, None}:
-        words = "restart that answers a shift" if found.shifts is not None else "restart"
-        entries.append((mark("v", RED, True), words))
-    if FALSE_ALARM in restarts:
-        entries.append((mark("v", RED, False), "restart, false alarm"))
-    if ANSWERED in shifts:
-        entries.append((mark("D", INK, True), "significant shift, answered"))
-    if MISSED in shifts:
-        entries.append((mark("D", INK, False), "significant shift, missed"))
-    if NO_NEED in shifts:
-        entries.append((mark(".", INK, True), "significant shift, no restart needed"))
+    for verdicts, signs in ((found.restart_verdicts, RESTART_SIGNS), (found.shift_verdicts, SHIFT_SIGNS)):
+        there = {one.verdict for one in verdicts}
+        entries += [(mark(sign), sign.words) for verdict, sign in signs.items() if verdict in there]
     across = max(1, int(total / 2.4))
     said = f"significant shifts: {found.rule}" if found.shifts is not None else found.rule
     said = textwrap.fill(said, int(total * SMALL_LETTERS))

@@ -3,7 +3,6 @@
 It depends on the run and on the command that is shown, and on nothing else.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,21 +10,10 @@ import numpy as np
 
 from ...version import __version__
 from ..figures.statistics import number
-from ..pages.report import _asset, _filled, _json, _short, _table, _text
-from .drawing import MEAN_BINS, MEAN_TICKS, Drawing, Marks, Shades, drawing, lines_in_words
-from .explain import (
-    ANSWERED,
-    FALSE_ALARM,
-    MISSED,
-    NO_NEED,
-    RESTARTS_WHEN,
-    Explanation,
-    RestartVerdict,
-    ShiftVerdict,
-    costliest,
-    delayed,
-    many,
-)
+from ..pages.html import asset, drawn_page, facts, filled, settings, short, spec_text, table, text
+from .account import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Account, RestartVerdict, ShiftVerdict
+from .drawing import JUMP, MEAN_BINS, MEAN_TICKS, MOST_RULES, Drawing, Marks, Shades, drawing, lines_in_words
+from .words import costliest, delayed, many, summary
 
 MOST_ROWS = 200
 """So many episodes, and shifts, stand in the tables; the JSON has all."""
@@ -40,43 +28,53 @@ VERDICTS = {
     FALSE_ALARM: "false alarm",
 }
 
+SIGNS = {None: "full", ANSWERED: "full", FALSE_ALARM: "open", MISSED: "open", NO_NEED: "dot"}
+"""By verdict, how a restart's triangle or a shift's diamond looks; None: it is not judged."""
 
-def explained_page(found: Explanation, command: str = "") -> str:
+KEYS = (
+    ("restarts", ANSWERED, "restart that answers a shift"),
+    ("restarts", FALSE_ALARM, "false alarm"),
+    ("shifts", ANSWERED, "shift, answered"),
+    ("shifts", MISSED, "shift, missed"),
+    ("shifts", NO_NEED, "shift, no restart needed"),
+)
+"""What the signs say, where they occur."""
+
+
+def explained_page(found: Account, command: str = "") -> str:
     """A run as a page; see ``Explanation.page``."""
     drawn = drawing(found)
     cell = found.cell
-    return _filled(
-        _asset("explain.html", "explain"),
-        {
-            "title": _text(f"{cell.policy_name} in “{cell.world_name}”"),
-            "version": _text(__version__),
-            "about": f"One run: {cell.horizon:,} rounds, seed {found.seed}, replication {found.replication}.",
-            "facts": _facts(found),
-            "summary": _text(found.summary()),
-            "rule": _rule(found),
-            "lines": _text(lines_in_words(drawn)),
-            "thinned": _text(_thinned(drawn)),
-            "episodes": _episodes(found),
-            "shifts": _shifts(found),
-            "settings": _settings(found, command),
-            "style": _asset("report.css") + _asset("explain.css", "explain"),
-            "script": _asset("common.js") + _asset("explain.js", "explain"),
-            "data": _json(page_data(found, drawn)),
-        },
-    )
+    title = f"{cell.policy_name} in “{cell.world_name}”"
+    parts = {
+        "title": text(title),
+        "version": text(__version__),
+        "about": f"One run: {cell.horizon:,} rounds, seed {found.seed}, replication {found.replication}.",
+        "facts": _facts(found),
+        "summary": text(summary(found)),
+        "rule": _rule(found),
+        "lines": text(lines_in_words(drawn)),
+        "thinned": text(_thinned(drawn)),
+        "episodes": _episodes(found),
+        "shifts": _shifts(found),
+        "settings": _settings(found, command),
+    }
+    style = asset("report.css") + asset("explain.css", "explain")
+    body = filled(asset("explain.html", "explain"), parts)
+    return drawn_page(title, body, style, asset("explain.js", "explain"), page_data(found, drawn))
 
 
 # ---------------------------------------------------------------- what the script draws
 
 
-def page_data(found: Explanation, drawn: Drawing) -> dict[str, Any]:
+def page_data(found: Account, drawn: Drawing) -> dict[str, Any]:
     """The numbers of the charts, six digits each."""
     return {
         "horizon": found.cell.horizon,
         "top": found.cell.world.top,
         "rounds": drawn.rounds.tolist(),
         "episodes": np.searchsorted(found.episodes.restarts, drawn.rounds).tolist(),
-        "curves": {name: _short(curve) for name, curve in drawn.curves.items()},
+        "curves": {name: short(curve) for name, curve in drawn.curves.items()},
         "lines": [
             {
                 "arm": line.arm,
@@ -88,6 +86,10 @@ def page_data(found: Explanation, drawn: Drawing) -> dict[str, Any]:
             for line in drawn.lines
         ],
         "meanTicks": MEAN_TICKS,
+        "jump": JUMP,
+        "mostRules": MOST_RULES,
+        "signs": SIGNS,
+        "keys": KEYS,
         "shades": {"bins": MEAN_BINS, "linear": _shades(drawn.linear), "log": _shades(drawn.log)},
         "blocks": _marks(drawn.blocks),
         "restarts": _marks(drawn.restarts, found.restart_verdicts, _restart_in_words),
@@ -116,17 +118,17 @@ def _marks(
 
 
 def _restart_in_words(restart: RestartVerdict) -> str:
-    text = f"Restart after round {restart.round:,}"
+    words = f"Restart after round {restart.round:,}"
     if restart.verdict == FALSE_ALARM:
-        return f"{text}: false alarm, no new shift since the one before"
+        return f"{words}: false alarm, no new shift since the one before"
     if restart.verdict == ANSWERED:
-        return f"{text}, {_after(restart.delay)} the shift in round {restart.shift:,}"
-    return text
+        return f"{words}, {_after(restart.delay)} the shift in round {restart.shift:,}"
+    return words
 
 
 def _shift_in_words(shift: ShiftVerdict) -> str:
-    text = f"Significant shift in round {shift.round:,}: {VERDICTS[shift.verdict]}"
-    return text if shift.delay is None else f"{text} {delayed([shift.delay])}"
+    words = f"Significant shift in round {shift.round:,}: {VERDICTS[shift.verdict]}"
+    return words if shift.delay is None else f"{words} {delayed([shift.delay])}"
 
 
 def _after(delay: int | None) -> str:
@@ -147,8 +149,8 @@ def _thinned(drawn: Drawing) -> str:
 # ---------------------------------------------------------------- words and tables
 
 
-def _facts(found: Explanation) -> str:
-    facts = [
+def _facts(found: Account) -> str:
+    pairs = [
         (number(found.final("regret")), "regret"),
         (number(found.final("restarts")), "restarts"),
         ("–" if found.shifts is None else number(len(found.shifts)), "significant shifts"),
@@ -158,12 +160,12 @@ def _facts(found: Explanation) -> str:
         (f"{number(found.final('V'))} / {number(found.final('V_R'))}", "V / V<sub>R</sub>"),
         (f"{number(found.final('L'))} / {number(found.final('L_R'))}", "L / L<sub>R</sub>"),
     ]
-    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for value, name in facts)
+    return facts(pairs)
 
 
-def _rule(found: Explanation) -> str:
+def _rule(found: Account) -> str:
     if found.shifts is None:
-        return _text(found.why_no_shifts)
+        return text(found.why_no_shifts)
     return (
         "A <strong>significant shift</strong> is a round by which every arm that the policy could have relied on has "
         "lost too much, on some stretch of rounds since the shift before: then a restart is right. A restart "
@@ -172,11 +174,11 @@ def _rule(found: Explanation) -> str:
         "them: they were <strong>in no need of a restart</strong> if, from the first of them to the next restart or "
         "the end, the policy lost no more than a safe arm may; else they were <strong>missed</strong>. "
         "The rule: "
-        f"{_text(found.rule)}."
+        f"{text(found.rule)}."
     )
 
 
-def _episodes(found: Explanation) -> str:
+def _episodes(found: Account) -> str:
     rows = found.rows()
     shown = costliest(rows, MOST_ROWS)
     head = [
@@ -199,50 +201,50 @@ def _episodes(found: Explanation) -> str:
             f"The {len(shown):,} episodes with the most regret, of {len(rows):,}; the others have a regret of "
             f"{number(regret)} in all. manyarms explain --json has every one."
         )
-    when = RESTARTS_WHEN.get(type(found.cell.policy))
-    said = f'<p class="note">{_text(type(found.cell.policy).__name__)} restarts when {_text(when)}.</p>' if when else ""
+    policy = found.cell.policy
+    said = f"{type(policy).__name__} restarts when {policy.restarts_when}." if policy.restarts_when else ""
+    note = f'<p class="note">{text(said)}</p>' if said else ""
     is_text = [name == "How it ended" for name in head]
-    return said + f'<div class="ways">{_table(head, lines, caption, is_text)}</div>'
+    return note + f'<div class="ways">{table(head, lines, caption, is_text)}</div>'
 
 
 def _ended(row: dict[str, Any]) -> str:
     """How an episode ended, what the restart was, and what the policy says."""
     if row["ended"] == "horizon":
         return '<span class="verdict">end of the run</span>'
+    words = VERDICTS.get(row["verdict"], "restart")
     if row["verdict"] == ANSWERED:
-        sign, words = "full", f"restart, {_after(row['delay'])} the shift in round {row['shift']:,}"
-    elif row["verdict"] == FALSE_ALARM:
-        sign, words = "open", "false alarm"
-    else:
-        sign, words = "full", "restart"
+        words = f"restart, {_after(row['delay'])} the shift in round {row['shift']:,}"
     if row["L_R"] == 0:
         words += "; no mean had fallen"
     _, _, said = row["why"].partition(": ")
-    note = f"<small>{_text(said)}</small>" if said else ""
-    shape = f'<svg class="sign restart {sign}" viewBox="-7 -7 14 14" aria-hidden="true"><use href="#restart"/></svg>'
-    return f'<span class="verdict">{shape}{words}</span>{note}'
+    note = f"<small>{text(said)}</small>" if said else ""
+    return _judged("restart", row["verdict"], words) + note
 
 
-def _shifts(found: Explanation) -> str:
+def _judged(kind: str, verdict: str | None, words: str) -> str:
+    """A verdict in words, behind its sign."""
+    shape = f'viewBox="-7 -7 14 14" aria-hidden="true"><use href="#{kind}"/></svg>'
+    return f'<span class="verdict"><svg class="sign {kind} {SIGNS[verdict]}" {shape}{words}</span>'
+
+
+def _shifts(found: Account) -> str:
     verdicts = found.shift_verdicts
     if not verdicts:
         return ""
-    lines = []
-    for one in verdicts[:MOST_ROWS]:
-        sign = {ANSWERED: "full", MISSED: "open", NO_NEED: "dot"}[one.verdict]
-        shape = f'<svg class="sign shift {sign}" viewBox="-7 -7 14 14" aria-hidden="true"><use href="#shift"/></svg>'
-        lines.append(
-            [
-                f"{one.round:,}",
-                f'<span class="verdict">{shape}{VERDICTS[one.verdict]}</span>',
-                "–" if one.restart is None else f"{one.restart:,}",
-                "–" if one.delay is None else f"{one.delay:,}",
-                number(one.falls),
-                f"{one.since:,}–{one.until:,}",
-                number(one.regret),
-                number(one.allowance),
-            ]
-        )
+    lines = [
+        [
+            f"{one.round:,}",
+            _judged("shift", one.verdict, VERDICTS[one.verdict]),
+            "–" if one.restart is None else f"{one.restart:,}",
+            "–" if one.delay is None else f"{one.delay:,}",
+            number(one.falls),
+            f"{one.since:,}–{one.until:,}",
+            number(one.regret),
+            number(one.allowance),
+        ]
+        for one in verdicts[:MOST_ROWS]
+    ]
     head = [
         "Round", "What became of it", "Restart after round", "Delay", "Falls in its window", "Judged by rounds",
         "Regret in them", "A safe arm’s",
@@ -255,27 +257,22 @@ def _shifts(found: Explanation) -> str:
     if len(verdicts) > MOST_ROWS:
         caption = f"The first {MOST_ROWS:,} of {len(verdicts):,}. {caption} manyarms explain --json has every one."
     is_text = [False, True] + [False] * (len(head) - 2)
-    return f"<details><summary>All significant shifts</summary>{_table(head, lines, caption, is_text)}</details>"
+    return f"<details><summary>All significant shifts</summary>{table(head, lines, caption, is_text)}</details>"
 
 
-def _settings(found: Explanation, command: str) -> str:
-    lines = [("Command", f"<pre>{_text(command)}</pre>")] if command else []
+def _settings(found: Account, command: str) -> str:
+    lines = []
     if found.is_checked:
-        same = "the run was replayed from it, and is the same to the bit"
-        lines.append(("Result file", f"{_text(found.source)}: {same}"))
+        lines.append(("Result file", f"{text(found.source)}: the run was replayed from it, and is the same to the bit"))
     elif found.source:
-        lines.append(("Study", _text(found.source)))
+        lines.append(("Study", text(found.source)))
     lines += [
         ("Horizon", f"{found.cell.horizon:,}"),
         ("Seed", f"{found.seed}"),
         ("Replication", f"{found.replication:,}"),
-        ("Significant shifts", _text(found.rule)),
-        ("Version", f"manyarms {_text(__version__)}"),
+        ("Significant shifts", text(found.rule)),
+        ("Version", f"manyarms {text(__version__)}"),
+        ("Policy", f"{text(found.cell.policy_name)}<pre>{spec_text(found.cell.policy)}</pre>"),
+        ("World", f"{text(found.cell.world_name)}<pre>{spec_text(found.cell.world)}</pre>"),
     ]
-    for name, title, spec in (
-        ("Policy", found.cell.policy_name, found.cell.policy),
-        ("World", found.cell.world_name, found.cell.world),
-    ):
-        text = json.dumps(spec.to_json(), ensure_ascii=False)
-        lines.append((name, f"{_text(title)}<pre>{_text(text)}</pre>"))
-    return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in lines)
+    return settings(lines, command)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...atomic import at_once
 from ...intervals import means_and_half_widths
-from ...results import COLOURS, STYLES
+from ...results import COLOURS, STYLES, draw_mean
 from ..running.files import CellResult
 from .statistics import Grid, difference, number, slope_over_horizons, with_half_width
 
@@ -112,37 +112,38 @@ def regret_figure(
     1
     """
     grid = Grid(results)
-    horizon = grid.horizons[-1] if horizon is None else _known("horizon", horizon, grid.horizons)
+    horizon = _horizon(grid, horizon)
     worlds = [name for name in _worlds(grid, world) if grid.at(name, horizon)]
 
     def draw(panel: "Axes", name: str) -> Drawn:
-        cells = grid.at(name, horizon)
-        drawn: Drawn = {}
-        for policy, result in cells.items():
-            rounds, values = result.rounds, result.column("regret")
-            if not log:
-                rounds, values = np.append(0, rounds), np.pad(values, ((0, 0), (1, 0)))
-            means, half_widths = means_and_half_widths(values)
-            look = _look(grid, policy)
-            marked = _marked(rounds, grid.places[policy], len(grid.places), log)
-            [drawn[policy]] = panel.plot(
-                rounds, means, markevery=marked, markeredgecolor="white", markeredgewidth=0.5, **look
-            )
-            if len(values) > 1:
-                band = (means - half_widths, means + half_widths)
-                panel.fill_between(rounds, *band, color=look["color"], alpha=0.18, linewidth=0)
-        if log:
-            panel.set(xscale="log", yscale="log")
-        else:
-            panel.set_xlim(0, horizon)
-            panel.locator_params(axis="x", nbins=4)
-            if next(iter(cells.values())).cell.world.top == 1.0:  # else regret may be negative
-                panel.set_ylim(bottom=0)
-        _separate_thousands(panel.xaxis)
-        _separate_thousands(panel.yaxis)
-        return drawn
+        return _draw_curves(panel, grid, grid.at(name, horizon), log)
 
     return _panels(grid, worlds, draw, ("round", "regret"), width, height=0.72)
+
+
+def _draw_curves(panel: "Axes", grid: Grid, cells: dict[str, CellResult], log: bool) -> Drawn:
+    """The mean regret of each policy with its band."""
+    drawn = {policy: _draw_curve(panel, grid, policy, result, log) for policy, result in cells.items()}
+    cell = next(iter(cells.values())).cell
+    if log:
+        panel.set(xscale="log", yscale="log")
+    else:
+        panel.set_xlim(0, cell.horizon)
+        panel.locator_params(axis="x", nbins=4)
+        if cell.world.top == 1.0:  # else regret may be negative
+            panel.set_ylim(bottom=0)
+    separate_thousands(panel.xaxis)
+    separate_thousands(panel.yaxis)
+    return drawn
+
+
+def _draw_curve(panel: "Axes", grid: Grid, policy: str, result: CellResult, log: bool) -> Any:
+    rounds, values = result.rounds, result.column("regret")
+    if not log:
+        rounds, values = np.append(0, rounds), np.pad(values, ((0, 0), (1, 0)))
+    marked = _marked(rounds, grid.places[policy], len(grid.places), log)
+    look = _look(grid, policy) | {"markevery": marked, "markeredgecolor": "white", "markeredgewidth": 0.5}
+    return draw_mean(panel, rounds, values, shade=0.18, **look)
 
 
 def growth_figure(results: Iterable[CellResult], world: str | None = None, *, width: str | float = "page") -> "Figure":
@@ -162,36 +163,38 @@ def growth_figure(results: Iterable[CellResult], world: str | None = None, *, wi
         raise ValueError(f"study {grid.study.name} has one horizon; growth needs two")
 
     def draw(panel: "Axes", name: str) -> Drawn:
-        ends = []
-        drawn: Drawn = {}
-        for policy in grid.policies:
-            cells = grid.over_horizons(name, policy)
-            if not cells:
-                continue
-            look = _look(grid, policy)
-            horizons = np.array([result.cell.horizon for result in cells])
-            found = [means_and_half_widths(result.column("regret")[:, -1]) for result in cells]
-            means, half_widths = np.array([mean for mean, _ in found]), np.array([half for _, half in found])
-            drawn[policy] = panel.errorbar(
-                horizons, means, yerr=half_widths, elinewidth=0.8, capsize=1.5, **(look | {"linestyle": "none"})
-            )
-            if len(cells) < 2:
-                continue
-            fit = slope_over_horizons(cells)
-            if math.isnan(fit.slope):
-                continue
-            fitted = fit.factor * horizons.astype(float) ** fit.slope
-            panel.plot(horizons, fitted, color=look["color"], linestyle=look["linestyle"], linewidth=1.0)
-            ends.append((fitted[-1], with_half_width(fit.slope, fit.half_width, digits=3), look))
-        panel.set(xscale="log", yscale="log")
-        panel.set_xlim(grid.horizons[0] / 1.25, grid.horizons[-1] * 1.25)
-        panel.set_xticks(grid.horizons, labels=[f"{horizon:,}" for horizon in grid.horizons], minor=False)
-        panel.set_xticks([], minor=True)
-        _separate_thousands(panel.yaxis)
-        _label_ends(panel, ends)
-        return drawn
+        return _draw_growth(panel, grid, {policy: grid.over_horizons(name, policy) for policy in grid.policies})
 
     return _panels(grid, _worlds(grid, world), draw, ("horizon", "regret"), width, height=0.62, narrowest=3.2)
+
+
+def _draw_growth(panel: "Axes", grid: Grid, cells: dict[str, list[CellResult]]) -> Drawn:
+    """The mean final regret of each policy with its interval, and the fitted line."""
+    ends = []
+    drawn: Drawn = {}
+    for policy, results in cells.items():
+        if not results:
+            continue
+        look = _look(grid, policy)
+        horizons = np.array([result.cell.horizon for result in results])
+        found = [means_and_half_widths(result.column("regret")[:, -1]) for result in results]
+        means, half_widths = np.array([mean for mean, _ in found]), np.array([half for _, half in found])
+        drawn[policy] = panel.errorbar(
+            horizons, means, yerr=half_widths, elinewidth=0.8, capsize=1.5, **(look | {"linestyle": "none"})
+        )
+        fit = slope_over_horizons(results)
+        if math.isnan(fit.slope):
+            continue
+        fitted = fit.factor * horizons.astype(float) ** fit.slope
+        panel.plot(horizons, fitted, color=look["color"], linestyle=look["linestyle"], linewidth=1.0)
+        ends.append((fitted[-1], with_half_width(fit.slope, fit.half_width, digits=3), look))
+    panel.set(xscale="log", yscale="log")
+    panel.set_xlim(grid.horizons[0] / 1.25, grid.horizons[-1] * 1.25)
+    panel.set_xticks(grid.horizons, labels=[f"{horizon:,}" for horizon in grid.horizons], minor=False)
+    panel.set_xticks([], minor=True)
+    separate_thousands(panel.yaxis)
+    _label_ends(panel, ends)
+    return drawn
 
 
 def difference_figure(
@@ -219,7 +222,7 @@ def difference_figure(
     """
     grid = Grid(results)
     _known("policy", reference, grid.policies)
-    horizon = grid.horizons[-1] if horizon is None else _known("horizon", horizon, grid.horizons)
+    horizon = _horizon(grid, horizon)
     others = [policy for policy in grid.policies if policy != reference]
     if not others:
         raise ValueError(f"study {grid.study.name} has one policy; a difference needs two")
@@ -228,30 +231,36 @@ def difference_figure(
         raise ValueError(f"{reference} was not played over horizon {horizon:,}")
 
     def draw(panel: "Axes", name: str) -> Drawn:
-        cells = grid.at(name, horizon)
-        panel.axvline(0.0, color="#444444", linewidth=0.6)
-        for row, policy in enumerate(others):
-            if policy not in cells:
-                continue
-            found = difference(cells[policy], cells[reference])
-            look = _look(grid, policy) | {"linestyle": "none"}
-            inside = look["color"] if found.is_clear else "white"
-            panel.errorbar(
-                found.mean, row, xerr=found.half_width, elinewidth=1.2, capsize=2.5, markersize=5,
-                markerfacecolor=inside, markeredgewidth=1.0, **look,
-            )  # fmt: skip
-        panel.set_yticks(range(len(others)), labels=others)
-        panel.set_ylim(len(others) - 0.5, -0.5)
-        panel.tick_params(axis="y", length=0)
-        panel.grid(visible=False, axis="y")
-        panel.grid(visible=True, axis="x")
-        panel.spines["left"].set_visible(False)
-        panel.locator_params(axis="x", nbins=4)
-        _separate_thousands(panel.xaxis)
-        return {}  # names stand beside the rows
+        return _draw_differences(panel, grid, grid.at(name, horizon), reference, others)
 
     labels = (f"regret minus that of {reference}", "")
-    return _panels(grid, worlds, draw, labels, width, inches=0.62 + 0.24 * len(others), share_rows=True)
+    return _panels(grid, worlds, draw, labels, width, inches_high=0.62 + 0.24 * len(others), share_rows=True)
+
+
+def _draw_differences(
+    panel: "Axes", grid: Grid, cells: dict[str, CellResult], reference: str, others: Sequence[str]
+) -> Drawn:
+    """A row for each of the others: its mark is full where 0 lies outside the interval."""
+    panel.axvline(0.0, color="#444444", linewidth=0.6)
+    for row, policy in enumerate(others):
+        if policy not in cells:
+            continue
+        found = difference(cells[policy], cells[reference])
+        look = _look(grid, policy) | {"linestyle": "none"}
+        inside = look["color"] if found.is_clear else "white"
+        panel.errorbar(
+            found.mean, row, xerr=found.half_width, elinewidth=1.2, capsize=2.5, markersize=5,
+            markerfacecolor=inside, markeredgewidth=1.0, **look,
+        )  # fmt: skip
+    panel.set_yticks(range(len(others)), labels=others)
+    panel.set_ylim(len(others) - 0.5, -0.5)
+    panel.tick_params(axis="y", length=0)
+    panel.grid(visible=False, axis="y")
+    panel.grid(visible=True, axis="x")
+    panel.spines["left"].set_visible(False)
+    panel.locator_params(axis="x", nbins=4)
+    separate_thousands(panel.xaxis)
+    return {}  # names stand beside the rows
 
 
 def save_all(
@@ -307,20 +316,17 @@ def _panels(
     width: str | float,
     *,
     height: float = 0.0,
-    inches: float = 0.0,
+    inches_high: float = 0.0,
     narrowest: float = 2.4,
     share_rows: bool = False,
 ) -> "Figure":
-    """A figure with a panel for each world, as high as ``height`` panel widths or so many ``inches``."""
+    """A figure with a panel for each world, as high as ``height`` panel widths or so many inches."""
     with styled():
         from matplotlib.figure import Figure
 
-        total = _inches(width)
-        columns = min(len(worlds), max(1, round(total / narrowest)))
-        if len(worlds) > columns and len(worlds) % columns:  # 4 worlds are 2 by 2, not 3 and 1
-            columns = math.ceil(len(worlds) / math.ceil(len(worlds) / columns))
-        rows = math.ceil(len(worlds) / columns)
-        tall = inches or min(height * total / columns, HIGHEST)
+        total = inches(width)
+        rows, columns = _rows_and_columns(len(worlds), round(total / narrowest))
+        tall = inches_high or min(height * total / columns, HIGHEST)
         figure = Figure(figsize=(total, rows * tall), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False, sharey="row" if share_rows else False)
         drawn: Drawn = {}
@@ -335,24 +341,32 @@ def _panels(
             lowest = [panel for panel in panels[:, column] if panel.figure is not None][-1]
             lowest.set_xlabel(labels[0])
         if drawn:
-            shown = [policy for policy in grid.policies if policy in drawn]
-            across = _legend_columns(shown, total)
-            # Names are put in afterwards: legends before matplotlib 3.10 leave out what begins with an underscore.
-            places = [str(place) for place in range(len(shown))]
-            legend = figure.legend([drawn[name] for name in shown], places, loc="outside lower center", ncols=across)
-            for text, name in zip(legend.get_texts(), shown, strict=True):
-                text.set_text(name)
-            figure.set_figheight(rows * tall + LEGEND_ROW * math.ceil(len(shown) / across))
+            shown = {policy: drawn[policy] for policy in grid.policies if policy in drawn}
+            figure.set_figheight(rows * tall + LEGEND_ROW * _legend(figure, shown, total))
         figure.draw_without_rendering()  # ticks take their settings when they are first drawn
         return figure
 
 
-def _legend_columns(names: Sequence[str], inches: float) -> int:
-    widest = 0.55 + 0.062 * max(len(name) for name in names)
-    return max(1, min(len(names), int(inches / widest)))
+def _rows_and_columns(panels: int, across: int) -> tuple[int, int]:
+    """How panels are arranged, so many across at most: 4 are 2 by 2, not 3 and 1."""
+    rows = math.ceil(panels / max(1, across))
+    return rows, math.ceil(panels / rows)
 
 
-def _inches(width: str | float) -> float:
+def _legend(figure: "Figure", shown: Drawn, total: float) -> int:
+    """A legend beneath the panels; return how many rows it takes."""
+    widest = 0.55 + 0.062 * max(len(name) for name in shown)
+    across = max(1, min(len(shown), int(total / widest)))
+    # Names are put in afterwards: legends before matplotlib 3.10 leave out what begins with an underscore.
+    places = [str(place) for place in range(len(shown))]
+    legend = figure.legend(list(shown.values()), places, loc="outside lower center", ncols=across)
+    for text, name in zip(legend.get_texts(), shown, strict=True):
+        text.set_text(name)
+    return math.ceil(len(shown) / across)
+
+
+def inches(width: str | float) -> float:
+    """A width in inches, by name or as it is."""
     if isinstance(width, str):
         if width not in WIDTHS:
             raise ValueError(f"width must be inches or one of {', '.join(WIDTHS)}, not {width!r}")
@@ -362,6 +376,10 @@ def _inches(width: str | float) -> float:
 
 def _worlds(grid: Grid, world: str | None) -> list[str]:
     return grid.worlds if world is None else [_known("world", world, grid.worlds)]
+
+
+def _horizon(grid: Grid, horizon: int | None) -> int:
+    return grid.horizons[-1] if horizon is None else int(_known("horizon", horizon, grid.horizons))
 
 
 def _known(what: str, value: Any, known: Sequence[Any]) -> Any:
@@ -388,7 +406,8 @@ def _marked(rounds: Any, place: int, policies: int, log: bool) -> list[int]:
     return sorted({int(np.abs(where - target).argmin()) for target in targets})
 
 
-def _separate_thousands(axis: Any) -> None:
+def separate_thousands(axis: Any) -> None:
+    """Write the numbers of an axis as everywhere; a short logarithmic one has more ticks than the powers of ten."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     if axis.get_scale() == "log":
@@ -423,15 +442,13 @@ def apart(places: Sequence[float], gap: float) -> list[float]:
     groups: list[list[float]] = []  # places that touch stand around their common middle
     for place in places:
         groups.append([place])
-        while len(groups) > 1 and _low(groups[-1], gap) - _high(groups[-2], gap) < gap:
+        while len(groups) > 1 and _spread(groups[-1], gap)[0] - _spread(groups[-2], gap)[-1] < gap:
             last = groups.pop()
             groups[-1] += last
-    return [_low(group, gap) + gap * step for group in groups for step in range(len(group))]
+    return [place for group in groups for place in _spread(group, gap)]
 
 
-def _low(group: Sequence[float], gap: float) -> float:
-    return sum(group) / len(group) - gap * (len(group) - 1) / 2
-
-
-def _high(group: Sequence[float], gap: float) -> float:
-    return sum(group) / len(group) + gap * (len(group) - 1) / 2
+def _spread(group: Sequence[float], gap: float) -> list[float]:
+    """As many places, ``gap`` apart, around the same middle."""
+    low = sum(group) / len(group) - gap * (len(group) - 1) / 2
+    return [low + gap * step for step in range(len(group))]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...intervals import mean_and_half_width
+from ...tables import DIGITS, WHOLE, number_text
 from ..running.files import CellResult
 
 Floats = NDArray[np.float64]
@@ -181,6 +182,13 @@ class Grid:
         ]
 
 
+MOST_DECIMALS = 4
+"""So many stand behind the point at most, where a half-width asks for them."""
+
+NUMBERS = {"digits": DIGITS, "whole": WHOLE, "mostDecimals": MOST_DECIMALS}
+"""How numbers are written, for the scripts of pages."""
+
+
 def number(value: float) -> str:
     """A number to read: thousands apart, four digits that matter, a minus that is one, a dash for none.
 
@@ -189,10 +197,7 @@ def number(value: float) -> str:
     >>> number(1234567.8), number(-12.3456), number(0.5), number(math.nan)
     ('1,234,568', '−12.35', '0.5', '–')
     """
-    if not math.isfinite(value):
-        return "–"
-    text = f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:.4g}"
-    return text.replace("-", "−")
+    return number_text(value).replace("-", "−") if math.isfinite(value) else "–"
 
 
 def with_half_width(mean: float, half_width: float, digits: int | None = None) -> str:
@@ -208,7 +213,7 @@ def with_half_width(mean: float, half_width: float, digits: int | None = None) -
     if not (math.isfinite(mean) and math.isfinite(half_width)):
         return number(mean) if digits is None or math.isnan(mean) else f"{mean:,.{digits}f}".replace("-", "−")
     if digits is None:
-        digits = 0 if half_width == 0.0 else min(4, max(0, 1 - math.floor(math.log10(half_width))))
+        digits = 0 if half_width == 0.0 else min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(half_width))))
     else:
         half_width = math.ceil(half_width * 10**digits) / 10**digits
     return f"{mean:,.{digits}f} ± {half_width:,.{digits}f}".replace("-", "−")

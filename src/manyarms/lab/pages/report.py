@@ -5,23 +5,16 @@ script that draws them. It depends on the result files and on what the caller ad
 on the hour, not on the machine.
 """
 
-import html
-import importlib.resources
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from ...atomic import at_once
 from ...intervals import means_and_half_widths
 from ...results import COLOURS
-from ...tables import Table
 from ...version import __version__
-from ..figures.figures import MARKERS
+from ..figures.figures import MARKERS, MARKS
 from ..figures.statistics import (
     LAST_PART,
     Grid,
@@ -34,6 +27,8 @@ from ..figures.statistics import (
 )
 from ..running.files import CellResult, read_all
 from ..studies.study import Study, named_study
+from .html import Section as Section
+from .html import added, asset, drawn_page, facts, filled, settings, short, spec_text, table, text, write_page
 
 MOST_DOTS = 200
 """How many replications of a cell are drawn one by one."""
@@ -57,24 +52,6 @@ APART = (
     'Some policies here were played in worlds of their own (see <a href="#settings">Settings</a>), so a difference is '
     "one of policy and world together."
 )
-
-
-class Section(NamedTuple):
-    """What a caller puts in front of a report: plain text, no markup.
-
-    Parameters
-    ----------
-    heading
-        Its title.
-    paragraphs
-        Texts.
-    tables
-        Tables, or lists of rows as in ``manyarms.results.Table``.
-    """
-
-    heading: str
-    paragraphs: Sequence[str] = ()
-    tables: Sequence[Table | list[dict[str, Any]]] = ()
 
 
 FINDINGS: dict[str, Callable[[list[CellResult]], list[Section]]] = {}
@@ -114,11 +91,7 @@ def write_report(
     sections: Iterable[Section | tuple[Any, ...]] = (),
 ) -> Path:
     """Write a report at once; return its path."""
-    path = Path(path)
-    page = report(results, command, sections)
-    with at_once(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    return path
+    return write_page(path, report(results, command, sections))
 
 
 def report(results: Iterable[CellResult], command: str = "", sections: Iterable[Section | tuple[Any, ...]] = ()) -> str:
@@ -147,27 +120,23 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
     """
     grid = Grid(results)
     cells = [(world, horizon) for world in grid.worlds for horizon in grid.horizons if grid.at(world, horizon)]
-    return _filled(
-        _asset("report.html"),
-        {
-            "title": _text(grid.study.name),
-            "version": _text(__version__),
-            "about": f'<p class="about">{_text(grid.study.about)}</p>' if grid.study.about else "",
-            "facts": _facts(grid),
-            "sections": "".join(_added(Section(*section)) for section in sections),
-            "beside": _beside(grid),
-            "ends": "".join(_ends(grid, place, *cell) for place, cell in enumerate(cells)),
-            "drawn": _drawn(grid),
-            "differences": _differences(grid, cells),
-            "growth": _growth(grid, cells),
-            "panels": "".join(_panel(column) for column in PANELS),
-            "settings": _settings(grid, command),
-            "colours": _colours([grid.places[name] for name in grid.policies]),
-            "style": _asset("report.css"),
-            "script": _asset("common.js") + _asset("report.js"),
-            "data": _json(page_data(grid, cells)),
-        },
-    )
+    parts = {
+        "title": text(grid.study.name),
+        "version": text(__version__),
+        "about": f'<p class="about">{text(grid.study.about)}</p>' if grid.study.about else "",
+        "facts": _facts(grid),
+        "sections": "".join(added(Section(*section)) for section in sections),
+        "beside": _beside(grid),
+        "ends": "".join(_ends(grid, place, *cell) for place, cell in enumerate(cells)),
+        "drawn": _drawn(grid),
+        "differences": _differences(grid, cells),
+        "growth": _growth(grid, cells),
+        "panels": "".join(_panel(column) for column in PANELS),
+        "settings": _settings(grid, command),
+    }
+    style = f"{_colours([grid.places[name] for name in grid.policies])}\n{asset('report.css')}"
+    body = filled(asset("report.html"), parts)
+    return drawn_page(grid.study.name, body, style, asset("report.js"), page_data(grid, cells))
 
 
 # ---------------------------------------------------------------- what the script draws
@@ -176,6 +145,7 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
 def page_data(grid: Grid, cells: Sequence[tuple[str, int]]) -> dict[str, Any]:
     """The numbers of the charts, six digits each."""
     return {
+        "marks": MARKS,
         "policies": [{"name": name, "marker": grid.places[name] % len(MARKERS)} for name in grid.policies],
         "worlds": grid.worlds,
         "horizons": grid.horizons,
@@ -193,11 +163,11 @@ def _cell_data(grid: Grid, world: str, horizon: int) -> dict[str, Any]:
             {
                 "policy": grid.policies.index(name),
                 "columns": {
-                    column: [_short(part) for part in means_and_half_widths(result.column(column))]
+                    column: [short(part) for part in means_and_half_widths(result.column(column))]
                     for column in ("regret", *PANELS)
                 },
-                "end": [_short(part) for part in means_and_half_widths(ends)],
-                "ends": _short(ends[:MOST_DOTS]),
+                "end": [short(part) for part in means_and_half_widths(ends)],
+                "ends": short(ends[:MOST_DOTS]),
             }
         )
     return {
@@ -206,7 +176,7 @@ def _cell_data(grid: Grid, world: str, horizon: int) -> dict[str, Any]:
         "rounds": next(iter(found.values())).rounds.tolist(),
         "policies": policies,
         "differences": [
-            [_short(difference(first, second)[:2]) for second in found.values()] for first in found.values()
+            [short(difference(first, second)[:2]) for second in found.values()] for first in found.values()
         ],
     }
 
@@ -223,17 +193,10 @@ def _growth_data(grid: Grid, world: str) -> Iterator[dict[str, Any]]:
         yield {
             "policy": place,
             "x": horizons,
-            "mean": _short([mean for mean, _ in found]),
-            "half": _short([half for _, half in found]),
-            "fit": {"x": ends, "y": _short([fit.factor * end**fit.slope for end in ends])},
+            "mean": short([mean for mean, _ in found]),
+            "half": short([half for _, half in found]),
+            "fit": {"x": ends, "y": short([fit.factor * end**fit.slope for end in ends])},
         }
-
-
-def _short(values: Any) -> Any:
-    """Numbers with six digits as plain JSON values; None for those that are none."""
-    if np.ndim(values):
-        return [_short(value) for value in values]
-    return float(f"{values:.6g}") if math.isfinite(values) else None
 
 
 # ---------------------------------------------------------------- tables
@@ -242,7 +205,7 @@ def _short(values: Any) -> Any:
 def _facts(grid: Grid) -> str:
     replications = sorted({len(result.values) for result in grid.results})
     horizons = " · ".join(f"{horizon:,}" for horizon in grid.horizons)
-    facts = [
+    found = [
         (str(len(grid.policies)), "policy" if len(grid.policies) == 1 else "policies"),
         (str(len(grid.worlds)), "world" if len(grid.worlds) == 1 else "worlds"),
         (horizons, "horizon" if len(grid.horizons) == 1 else "horizons"),
@@ -253,8 +216,8 @@ def _facts(grid: Grid) -> str:
         (str(grid.study.seed), "seed"),
     ]
     if len(grid.results) < len(grid.study.cells):
-        facts.append((f"{len(grid.results)} of {len(grid.study.cells)}", "cells finished"))
-    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for value, name in facts)
+        found.append((f"{len(grid.results)} of {len(grid.study.cells)}", "cells finished"))
+    return facts(found)
 
 
 def _beside(grid: Grid) -> str:
@@ -276,10 +239,10 @@ def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
         others = [number(float(result.column(column)[:, -1].mean())) for column in PANELS]
         lines.append([_named(grid, name), with_half_width(float(mean), float(half_width)), number(spread), *others])
     caption = (
-        f"After round {horizon:,} in the world “{_text(world)}”: means over replications. ± is half the width of the "
+        f"After round {horizon:,} in the world “{text(world)}”: means over replications. ± is half the width of the "
         "95 % interval (Student’s t), sd the spread of single replications."
     )
-    return f'<div data-cell="{place}">{_table(head, lines, caption)}</div>'
+    return f'<div data-cell="{place}">{table(head, lines, caption)}</div>'
 
 
 def _drawn(grid: Grid) -> str:
@@ -317,12 +280,12 @@ def _pairs(grid: Grid, place: int, world: str, horizon: int) -> str:
             words = with_half_width(pair.mean, pair.half_width)
             cells.append(f"<strong>{words}</strong>" if pair.is_clear else words)
         lines.append(cells)
-    head = ["Row minus column", *(_text(name) for name in found)]
+    head = ["Row minus column", *(text(name) for name in found)]
     caption = (
-        f"Final regret, row minus column, in the world “{_text(world)}”, horizon {horizon:,}, with the half-width of "
+        f"Final regret, row minus column, in the world “{text(world)}”, horizon {horizon:,}, with the half-width of "
         "its 95 % interval. Bold where 0 lies outside."
     )
-    return f'<div data-cell="{place}" class="pairs">{_table(head, lines, caption)}</div>'
+    return f'<div data-cell="{place}" class="pairs">{table(head, lines, caption)}</div>'
 
 
 def _growth(grid: Grid, cells: Sequence[tuple[str, int]]) -> str:
@@ -331,7 +294,7 @@ def _growth(grid: Grid, cells: Sequence[tuple[str, int]]) -> str:
         fits = {name: slope_within(result) for name, result in grid.at(world, horizon).items()}
         caption = (
             f"Within a run: mean regret against the round, from {math.ceil(horizon / LAST_PART):,} to {horizon:,}, "
-            f"in the world “{_text(world)}”."
+            f"in the world “{text(world)}”."
         )
         within.append(f'<div data-cell="{place}">{_slopes(grid, fits, "Checkpoints", caption)}</div>')
     if len(grid.horizons) < 2:
@@ -340,7 +303,7 @@ def _growth(grid: Grid, cells: Sequence[tuple[str, int]]) -> str:
     for place, world in enumerate(grid.worlds):
         over = {name: grid.over_horizons(world, name) for name in grid.policies}
         fits = {name: slope_over_horizons(results) for name, results in over.items() if len(results) > 1}
-        caption = f"Between runs: mean final regret against the horizon, in the world “{_text(world)}”."
+        caption = f"Between runs: mean final regret against the horizon, in the world “{text(world)}”."
         between.append(f'<div data-world="{place}">{_slopes(grid, fits, "Horizons", caption)}</div>')
     return (
         '<div class="two"><figure><div class="chart" data-chart="growth"></div><figcaption>Mean final regret against '
@@ -354,7 +317,7 @@ def _slopes(grid: Grid, fits: dict[str, Slope], points: str, caption: str) -> st
         [_named(grid, name), with_half_width(fit.slope, fit.half_width, digits=3), number(fit.points)]
         for name, fit in fits.items()
     ]
-    return _table(["Policy", "Slope", points], lines, caption)
+    return table(["Policy", "Slope", points], lines, caption)
 
 
 def _panel(column: str) -> str:
@@ -368,17 +331,15 @@ def _panel(column: str) -> str:
 def _settings(grid: Grid, command: str) -> str:
     study = grid.study
     checkpoints = study.checkpoints if isinstance(study.checkpoints, int) else len(study.checkpoints)
-    lines = [("Command", f"<pre>{_text(command)}</pre>")] if command else []
-    lines += [
-        ("Study", f"{_text(study.name)}, digest <code>{study.digest()}</code>"),
+    lines = [
+        ("Study", f"{text(study.name)}, digest <code>{study.digest()}</code>"),
         ("Seed", f"{study.seed}"),
         ("Replications", f"{study.replications:,}"),
         ("Checkpoints", f"{checkpoints:,}"),
-        ("Version", _text(", ".join(dict.fromkeys(f"manyarms {result.version}" for result in grid.results)))),
-        ("Sources", ", ".join(f"<code>{_text(one)}</code>" for one in dict.fromkeys(r.sources for r in grid.results))),
+        ("Version", text(", ".join(dict.fromkeys(f"manyarms {result.version}" for result in grid.results)))),
+        ("Sources", ", ".join(f"<code>{text(one)}</code>" for one in dict.fromkeys(r.sources for r in grid.results))),
     ]
-    told = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in lines)
-    page = f'<dl class="specs">{told}</dl>'
+    page = f'<dl class="specs">{settings(lines, command)}</dl>'
     for kind, heading in (("world", "Worlds"), ("policy", "Policies")):
         page += f'<h3>{heading}</h3><dl class="specs">{_specs(grid, kind)}</dl>'
     return page
@@ -389,55 +350,20 @@ def _specs(grid: Grid, kind: str) -> str:
     other = "policy" if kind == "world" else "world"
     specs: dict[str, dict[str, list[Any]]] = {}
     for result in grid.results:
-        spec = json.dumps(getattr(result.cell, kind).to_json(), ensure_ascii=False)
+        spec = spec_text(getattr(result.cell, kind))
         specs.setdefault(getattr(result.cell, f"{kind}_name"), {}).setdefault(spec, []).append(result.cell)
     page = ""
     for name, found in specs.items():
-        page += f"<dt>{_text(name)}</dt><dd>"
+        page += f"<dt>{text(name)}</dt><dd>"
         for spec, cells in found.items():
             others = ", ".join(dict.fromkeys(getattr(cell, f"{other}_name") for cell in cells))
             horizons = sorted({cell.horizon for cell in cells})
             if horizons != grid.horizons:
                 others += f"; horizon {', '.join(f'{horizon:,}' for horizon in horizons)}"
-            where = f"<small>{_text(others)}</small>" if len(found) > 1 else ""
-            page += f"{where}<pre>{_text(spec)}</pre>"
+            where = f"<small>{text(others)}</small>" if len(found) > 1 else ""
+            page += f"{where}<pre>{spec}</pre>"
         page += "</dd>"
     return page
-
-
-def _added(section: Section) -> str:
-    page = f'<section class="added"><h2>{_text(section.heading)}</h2>'
-    page += "".join(f"<p>{_text(paragraph)}</p>" for paragraph in section.paragraphs)
-    for table in section.tables:
-        rows = table.rows if isinstance(table, Table) else table
-        if rows:
-            lines = [[_value(value) for value in row.values()] for row in rows]
-            is_text = [not _is_number(value) for value in rows[0].values()]
-            page += _table([_text(name) for name in rows[0]], lines, is_text=is_text)
-    return f"{page}</section>"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _value(value: Any) -> str:
-    return number(value) if _is_number(value) else _text(value)
-
-
-def _table(
-    head: Sequence[str], lines: Sequence[Sequence[str]], caption: str = "", is_text: Sequence[bool] | None = None
-) -> str:
-    """A table of cells that are HTML already; the first of a line is its heading."""
-    kinds = [' class="text"' if text else "" for text in is_text or [False] * len(head)]
-    top = "".join(f'<th scope="col"{kind}>{name}</th>' for name, kind in zip(head, kinds, strict=True))
-    body = ""
-    for first, *others in lines:
-        cells = "".join(f"<td{kind}>{cell}</td>" for cell, kind in zip(others, kinds[1:], strict=True))
-        body += f'<tr><th scope="row">{first}</th>{cells}</tr>'
-    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-    said = f'<p class="said">{caption}</p>' if caption else ""
-    return f'{said}<div class="scroll" tabindex="0" role="region" aria-label="{caption or "Table"}">{table}</div>'
 
 
 def _named(grid: Grid, policy: str) -> str:
@@ -446,11 +372,8 @@ def _named(grid: Grid, policy: str) -> str:
         f'<span class="named"><svg class="swatch p{grid.policies.index(policy)}" viewBox="0 0 28 14" '
         'aria-hidden="true">'
         f'<line x1="0" y1="7" x2="28" y2="7"/><use href="#m{marker}" x="14" y="7"/></svg>'
-        f"{_text(policy)}</span>"
+        f"{text(policy)}</span>"
     )
-
-
-# ---------------------------------------------------------------- text
 
 
 def _colours(places: Sequence[int]) -> str:
@@ -462,24 +385,3 @@ def _colours(places: Sequence[int]) -> str:
         if colour in DARK:
             dark.append(f".p{index} {{ --c: {DARK[colour]}; }}")
     return "\n".join([*light, "@media screen and (prefers-color-scheme: dark) {", *dark, "}"])
-
-
-def _text(value: Any) -> str:
-    return html.escape(str(value))
-
-
-def _json(values: Any) -> str:
-    """JSON that ends no script."""
-    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def _asset(name: str, room: str = "pages") -> str:
-    return (importlib.resources.files(__package__.rpartition(".")[0]) / room / "assets" / name).read_text(
-        encoding="utf-8"
-    )
-
-
-def _filled(template: str, parts: dict[str, str]) -> str:
-    """The template with every ``{{name}}`` replaced, once: what is put in is not looked at again."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)

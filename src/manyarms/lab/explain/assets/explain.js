@@ -1,14 +1,10 @@
 (() => {
-  const { $, all, element, svg, text, line, number, scale, ticksOf, room } = page;
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const { data, $, all, element, svg, text, line, path, number, scale, ticksOf, room } = page;
   const state = { log: false, hidden: new Set(), narrow: false, at: data.rounds.length - 1 };
-  const MOST_RULES = 100; // so many restarts or shifts are drawn through all charts
   const KINDS = {
     restarts: "Restarts", shifts: "Significant shifts", blocks: "Blocks",
   };
-  const SIGNS = { answered: "full", "false alarm": "open", missed: "open", "no need": "dot" };
   const shown = (kind) => data[kind] !== null && !state.hidden.has(kind);
-  const path = (points) => points.map(([a, b], k) => `${k ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
   let charts = [];
 
   // ---------------------------------------------------------------- what all charts share
@@ -31,7 +27,7 @@
     }
     for (const tick of ticks ?? []) picture.append(line(left, y(tick.at), width - right, y(tick.at), "grid"), text(left - 8, y(tick.at) + 4, label(tick.value), "end"));
     for (const kind of ["shifts", "restarts"])
-      if (shown(kind) && data[kind].total <= MOST_RULES)
+      if (shown(kind) && data[kind].total <= data.mostRules)
         picture.append(svg("path", {
           class: `rule-${kind.slice(0, -1)}`, "stroke-opacity": Math.min(0.75, 25 / data[kind].total).toFixed(2), // the more, the fainter
           d: data[kind].rounds.map((round) => `M${x(round).toFixed(1)} ${top}V${floor}`).join(""),
@@ -43,7 +39,7 @@
     host.replaceChildren(picture);
     const chart = { host, picture, x, y, width, height, top, floor, left };
     charts.push(chart);
-    read(chart);
+    page.readable(picture, { width, values: data.rounds, x, state, show: () => show(chart), hide });
     return chart;
   }
 
@@ -60,11 +56,11 @@
       picture.append(text(charts.left - 8, middle + 4, kind, "end"));
       data[kind].rounds.forEach((round, k) => {
         if (kind === "blocks") return picture.append(line(x(round), middle - 7, x(round), middle + 7, "block"));
-        const verdict = data[kind].verdicts[k], size = crowd * (verdict === "no need" ? 0.5 : 1);
-        const sign = svg("g", { class: `marks ${kind.slice(0, -1)} ${SIGNS[verdict] ?? "full"}` },
+        const look = data.signs[data[kind].verdicts[k]], size = crowd * (look === "dot" ? 0.5 : 1);
+        const sign = svg("g", { class: `marks ${kind.slice(0, -1)} ${look}` },
           svg("use", { href: `#${kind.slice(0, -1)}`, transform: `translate(${x(round).toFixed(1)} ${middle}) scale(${size})` }),
           svg("title", {}, data[kind].words[k]));
-        if (verdict === "answered" || verdict === null) picture.append(sign);
+        if (look === "full") picture.append(sign);
         else picture.insertBefore(sign, $("g", picture)); // beneath those that are answered
       });
     });
@@ -107,7 +103,7 @@
       const life = svg("g", { class: "life", "stroke-opacity": (0.45 + 0.5 * share).toFixed(2) });
       let start = 0;
       for (let k = 1; k <= points.length; k++) {
-        if (k < points.length && Math.abs(means[k] - means[k - 1]) < 0.05) continue;
+        if (k < points.length && Math.abs(means[k] - means[k - 1]) < data.jump) continue;
         life.append(svg("path", { d: path(points.slice(start, k)), "stroke-width": (0.8 + 4 * share).toFixed(1) }));
         if (k < points.length) life.append(svg("path", { d: path(points.slice(k - 1, k + 1)), "stroke-width": 1 }));
         start = k;
@@ -138,44 +134,12 @@
     for (const [name, value] of rows) values.append(element("span", {}, name), element("span", {}, value));
     tip.replaceChildren(element("b", {}, `round ${number(round)}`), values);
     chart.host.append(tip);
-    tip.hidden = false;
-    const place = chart.x(round);
-    const left = place + 14 + tip.offsetWidth <= chart.width ? place + 14 : place - 14 - tip.offsetWidth;
-    tip.style.transform = `translate(${Math.max(0, Math.min(left, chart.width - tip.offsetWidth))}px, ${chart.top}px)`;
+    page.showTip(tip, chart.x(round), chart.width, chart.top);
   }
 
   function hide() {
     tip.hidden = true;
     for (const cross of all(".cross")) cross.remove();
-  }
-
-  function read(chart) {
-    const { picture, x, width } = chart;
-    const point = (event) => {
-      const box = picture.getBoundingClientRect();
-      const target = (event.clientX - box.left) * (width / box.width);
-      let [low, high] = [0, data.rounds.length - 1]; // x rises with the round
-      while (high - low > 1) {
-        const middle = (low + high) >> 1;
-        if (x(data.rounds[middle]) < target) low = middle; else high = middle;
-      }
-      state.at = Math.abs(x(data.rounds[low]) - target) <= Math.abs(x(data.rounds[high]) - target) ? low : high;
-      show(chart);
-    };
-    picture.addEventListener("pointermove", point);
-    picture.addEventListener("pointerdown", point);
-    picture.addEventListener("pointerleave", hide);
-    picture.addEventListener("focus", () => picture.matches(":focus-visible") && show(chart));
-    picture.addEventListener("blur", hide);
-    picture.addEventListener("keydown", (event) => {
-      const last = data.rounds.length - 1;
-      const step = { ArrowLeft: state.at - 1, ArrowRight: state.at + 1, Home: 0, End: last }[event.key];
-      if (event.key === "Escape") hide();
-      if (step === undefined) return;
-      event.preventDefault();
-      state.at = Math.max(0, Math.min(last, step));
-      show(chart);
-    });
   }
 
   // ---------------------------------------------------------------- all of it
@@ -208,16 +172,9 @@
       });
       legend.append(button);
     }
-    const keys = [];
-    const verdicts = new Set(data.restarts.verdicts);
-    if (verdicts.has("answered")) keys.push([key("restart", "full"), "restart that answers a shift"]);
-    if (verdicts.has("false alarm")) keys.push([key("restart", "open"), "false alarm"]);
-    const became = new Set(data.shifts?.verdicts ?? []);
-    if (became.has("answered")) keys.push([key("shift", "full"), "shift, answered"]);
-    if (became.has("missed")) keys.push([key("shift", "open"), "shift, missed"]);
-    if (became.has("no need")) keys.push([key("shift", "dot"), "shift, no restart needed"]);
     const list = element("p", { class: "keys" });
-    for (const [sign, words] of keys) list.append(element("span", {}, sign, words));
+    for (const [kind, verdict, words] of data.keys)
+      if (data[kind]?.verdicts.includes(verdict)) list.append(element("span", {}, key(kind.slice(0, -1), data.signs[verdict]), words));
     $("[data-chart=strip]").after(list);
     $(".toolbar").hidden = false;
     $(".without").remove();

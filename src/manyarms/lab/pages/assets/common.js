@@ -1,6 +1,8 @@
 "use strict";
 // What all pages share: elements, numbers, scales, and drawing anew when the width changes or the page is printed.
 const page = (() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+
   // ---------------------------------------------------------------- elements
 
   const $ = (selector, root = document) => root.querySelector(selector);
@@ -25,20 +27,23 @@ const page = (() => {
 
   const line = (x1, y1, x2, y2, kind) => svg("line", { x1, y1, x2, y2, class: kind });
 
-  // ---------------------------------------------------------------- numbers, as in statistics.py
+  const path = (points) => points.map(([a, b], k) => `${k ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
 
+  // ---------------------------------------------------------------- numbers, as in statistics.py, which says how
+
+  const { digits: DIGITS, whole: WHOLE, mostDecimals: MOST_DECIMALS } = data.numbers;
   const minus = (words) => words.replace("-", "\u2212");
   const fixed = (value, digits) =>
     value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
   const number = (value) => {
     if (value === null || !Number.isFinite(value)) return "\u2013";
-    return minus(Math.abs(value) >= 999.95 ? fixed(value, 0) : String(Number(value.toPrecision(4))));
+    return minus(Math.abs(value) >= WHOLE ? fixed(value, 0) : String(Number(value.toPrecision(DIGITS))));
   };
 
   const withHalfWidth = (mean, half) => {
     if (mean === null || half === null) return number(mean);
-    const digits = half === 0 ? 0 : Math.min(4, Math.max(0, 1 - Math.floor(Math.log10(half))));
+    const digits = half === 0 ? 0 : Math.min(MOST_DECIMALS, Math.max(0, 1 - Math.floor(Math.log10(half))));
     return minus(`${fixed(mean, digits)} \u00b1 ${fixed(half, digits)}`);
   };
 
@@ -79,6 +84,44 @@ const page = (() => {
 
   const room = (labels) => 6.7 * Math.max(...labels.map((label) => label.length));
 
+  // ---------------------------------------------------------------- reading values
+
+  // By pointer or by arrow keys: state.at becomes the place of the value that is meant, of some in order; then show().
+  const readable = (picture, { width, values, x, state, show, hide }) => {
+    const last = values.length - 1;
+    const point = (event) => {
+      const box = picture.getBoundingClientRect();
+      const target = (event.clientX - box.left) * (width / box.width);
+      let [low, high] = [0, last]; // x rises with the values
+      while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        if (x(values[middle]) < target) low = middle; else high = middle;
+      }
+      state.at = Math.abs(x(values[low]) - target) <= Math.abs(x(values[high]) - target) ? low : high;
+      show();
+    };
+    picture.addEventListener("pointermove", point);
+    picture.addEventListener("pointerdown", point);
+    picture.addEventListener("pointerleave", hide);
+    picture.addEventListener("focus", () => picture.matches(":focus-visible") && show());
+    picture.addEventListener("blur", hide);
+    picture.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: state.at - 1, ArrowRight: state.at + 1, Home: 0, End: last }[event.key];
+      if (event.key === "Escape") hide();
+      if (step === undefined) return;
+      event.preventDefault();
+      state.at = Math.max(0, Math.min(last, step));
+      show();
+    });
+  };
+
+  // Shows a tip at the right of a place, or at its left where there is no room.
+  const showTip = (tip, place, width, top) => {
+    tip.hidden = false;
+    const left = place + 14 + tip.offsetWidth <= width ? place + 14 : place - 14 - tip.offsetWidth;
+    tip.style.transform = `translate(${Math.max(0, Math.min(left, width - tip.offsetWidth))}px, ${top}px)`;
+  };
+
   // ---------------------------------------------------------------- widths and paper
 
   // Draws whenever the page has another width. On paper everything that can be opened is open, and state.narrow is set.
@@ -118,5 +161,7 @@ const page = (() => {
     return element("fieldset", { class: "control" }, element("legend", {}, title), list);
   };
 
-  return { $, all, element, svg, text, line, number, withHalfWidth, scale, ticksOf, room, choices, drawn };
+  return {
+    data, $, all, element, svg, text, line, path, number, withHalfWidth, scale, ticksOf, room, readable, showTip, choices, drawn,
+  };
 })();

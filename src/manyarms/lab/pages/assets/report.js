@@ -1,6 +1,5 @@
 (() => {
-  const { $, all, element, svg, text, line, number, withHalfWidth, scale, ticksOf, room } = page;
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const { data, $, all, element, svg, text, line, path, number, withHalfWidth, scale, ticksOf, room } = page;
   const state = { world: 0, horizon: 0, log: false, hidden: new Set(), reference: 0, raised: null, narrow: false };
   const mark = (policy, x, y, kind = "mark") =>
     svg("use", { href: `#m${data.policies[policy].marker}`, x, y, class: kind });
@@ -12,8 +11,6 @@
   // ---------------------------------------------------------------- a chart of curves
   //
   // series: {policy, x, mean, half}, and fit {x, y} where the marks stand alone with error bars.
-
-  const MARKS = 7;
 
   function chart(host, { series, name, xLabel, yLabel, log, height, small = false, xTicks = null }) {
     host.replaceChildren();
@@ -60,7 +57,6 @@
     if (xLabel) picture.append(text((edge.left + width - edge.right) / 2, height - 6, xLabel, "middle", "label"));
     if (yLabel) picture.append(text(0, 12, yLabel, "start", "label"));
 
-    const path = (points) => points.map(([a, b], k) => `${k ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
     const layers = series.map(({ policy, x: at, mean, half, fit }, order) => {
       const layer = svg("g", { class: `series p${policy}`, "data-policy": policy });
       const shown = at.map((_, k) => k).filter((k) => !log || mean[k] > 0);
@@ -79,7 +75,7 @@
         layer.append(svg("path", { class: "band", d: `${path([...upper, ...lower])}Z` }));
       }
       layer.append(svg("path", { class: "curve", d: path(shown.map((k) => [x(at[k]), y(mean[k])])) }));
-      const marks = small ? 2 : MARKS;
+      const marks = small ? 2 : data.marks;
       const places = new Set(Array.from({ length: marks }, (_, k) => {
         const target = edge.left + ((k + (order + 1) / (series.length + 1)) / marks) * (width - edge.left - edge.right);
         return shown.reduce((best, each) => (Math.abs(x(at[each]) - target) < Math.abs(x(at[best]) - target) ? each : best), shown[0]);
@@ -98,47 +94,27 @@
     const cross = svg("g", { visibility: "hidden" });
     picture.append(cross);
     host.append(tip);
-    let at = xs.length - 1;
+    const state = { at: xs.length - 1 };
 
     const show = () => {
-      const values = series.map((one) => ({ ...one, k: one.x.indexOf(xs[at]) }))
+      const here = xs[state.at], place = x(here);
+      const values = series.map((one) => ({ ...one, k: one.x.indexOf(here) }))
         .filter(({ k, mean }) => k >= 0 && (!log || mean[k] > 0)).sort((a, b) => b.mean[b.k] - a.mean[a.k]);
-      const place = x(xs[at]);
       cross.replaceChildren(line(place, edge.top, place, height - edge.bottom, "rule"), ...values.map(({ policy, mean, k }) => {
-        const here = mark(policy, place, y(mean[k]));
-        here.classList.add(`p${policy}`);
-        return here;
+        const sign = mark(policy, place, y(mean[k]));
+        sign.classList.add(`p${policy}`);
+        return sign;
       }));
       cross.setAttribute("visibility", "visible");
-      tip.replaceChildren(element("b", {}, `${xLabel} ${number(xs[at])}`), ...values.map(({ policy, mean, half, k }) =>
+      tip.replaceChildren(element("b", {}, `${xLabel} ${number(here)}`), ...values.map(({ policy, mean, half, k }) =>
         element("div", {}, swatch(policy), element("span", {}, data.policies[policy].name), element("span", {}, withHalfWidth(mean[k], half[k])))));
-      tip.hidden = false;
-      const left = place + 14 + tip.offsetWidth <= width ? place + 14 : place - 14 - tip.offsetWidth;
-      tip.style.transform = `translate(${Math.max(0, Math.min(left, width - tip.offsetWidth))}px, ${edge.top}px)`;
+      page.showTip(tip, place, width, edge.top);
     };
     const hide = () => {
       tip.hidden = true;
       cross.setAttribute("visibility", "hidden");
     };
-    const point = (event) => {
-      const box = picture.getBoundingClientRect();
-      const target = (event.clientX - box.left) * (width / box.width);
-      at = xs.reduce((best, value, k) => (Math.abs(x(value) - target) < Math.abs(x(xs[best]) - target) ? k : best), 0);
-      show();
-    };
-    picture.addEventListener("pointermove", point);
-    picture.addEventListener("pointerdown", point);
-    picture.addEventListener("pointerleave", hide);
-    picture.addEventListener("focus", () => picture.matches(":focus-visible") && show());
-    picture.addEventListener("blur", hide);
-    picture.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: xs.length - 1 }[event.key];
-      if (event.key === "Escape") hide();
-      if (step === undefined) return;
-      event.preventDefault();
-      at = Math.max(0, Math.min(xs.length - 1, step));
-      show();
-    });
+    page.readable(picture, { width, values: xs, x, state, show, hide });
   }
 
   // ---------------------------------------------------------------- a chart of rows: a policy each, one scale for all

@@ -1,0 +1,142 @@
+"""HTML: what all pages are made of. A page is one file that loads nothing, and names in it are only ever text."""
+
+import html
+import importlib.resources
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...atomic import at_once
+from ...tables import Table
+from ...version import __version__
+from ..figures.statistics import NUMBERS, number
+
+
+class Section(NamedTuple):
+    """What a caller puts in front of a report: plain text, no markup.
+
+    Parameters
+    ----------
+    heading
+        Its title.
+    paragraphs
+        Texts.
+    tables
+        Tables, or lists of rows as in ``manyarms.tables.Table``.
+    """
+
+    heading: str
+    paragraphs: Sequence[str] = ()
+    tables: Sequence[Table | list[dict[str, Any]]] = ()
+
+
+# ---------------------------------------------------------------- whole pages
+
+
+def drawn_page(title: str, body: str, style: str, script: str, data: dict[str, Any]) -> str:
+    """A page with charts, which ``script`` draws from ``data``."""
+    parts = {
+        "title": text(title),
+        "version": text(__version__),
+        "body": body,
+        "style": style,
+        "script": asset("common.js") + script,
+        "data": json_text(data | {"numbers": NUMBERS}),
+    }
+    return filled(asset("page.html"), parts)
+
+
+def write_page(path: str | Path, page: str) -> Path:
+    """Write a page at once; return its path."""
+    path = Path(path)
+    with at_once(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return path
+
+
+def asset(name: str, room: str = "pages") -> str:
+    """A file that belongs to the pages of a room."""
+    lab = importlib.resources.files(__package__.rpartition(".")[0])
+    return (lab / room / "assets" / name).read_text(encoding="utf-8")
+
+
+def filled(template: str, parts: dict[str, str]) -> str:
+    """The template with every ``{{name}}`` replaced, once: what is put in is not looked at again."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+
+
+# ---------------------------------------------------------------- parts of pages
+
+
+def added(section: Section) -> str:
+    """A section, with its tables."""
+    page = f'<section class="added"><h2>{text(section.heading)}</h2>'
+    page += "".join(f"<p>{text(paragraph)}</p>" for paragraph in section.paragraphs)
+    for one in section.tables:
+        rows = one.rows if isinstance(one, Table) else one
+        if rows:
+            lines = [[number(value) if _is_number(value) else text(value) for value in row.values()] for row in rows]
+            is_text = [not _is_number(value) for value in rows[0].values()]
+            page += table([text(name) for name in rows[0]], lines, is_text=is_text)
+    return f"{page}</section>"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def table(
+    head: Sequence[str], lines: Sequence[Sequence[str]], caption: str = "", is_text: Sequence[bool] | None = None
+) -> str:
+    """A table of cells that are HTML already; the first of a line is its heading."""
+    kinds = [' class="text"' if one else "" for one in is_text or [False] * len(head)]
+    top = "".join(f'<th scope="col"{kind}>{name}</th>' for name, kind in zip(head, kinds, strict=True))
+    body = ""
+    for first, *others in lines:
+        cells = "".join(f"<td{kind}>{cell}</td>" for cell, kind in zip(others, kinds[1:], strict=True))
+        body += f'<tr><th scope="row">{first}</th>{cells}</tr>'
+    page = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    said = f'<p class="said">{caption}</p>' if caption else ""
+    return f'{said}<div class="scroll" tabindex="0" role="region" aria-label="{caption or "Table"}">{page}</div>'
+
+
+def facts(pairs: Iterable[tuple[object, str]]) -> str:
+    """What stands at the top of a page: values, and what they are; both HTML already."""
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for value, name in pairs)
+
+
+def settings(pairs: Iterable[tuple[str, str]], command: str = "") -> str:
+    """Settings by name, HTML already; the command, which is not, comes first if there is one."""
+    first = [("Command", f"<pre>{text(command)}</pre>")] if command else []
+    return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in [*first, *pairs])
+
+
+def spec_text(spec: Any) -> str:
+    """A policy or a world as JSON to read."""
+    return text(json.dumps(spec.to_json(), ensure_ascii=False))
+
+
+# ---------------------------------------------------------------- text and numbers
+
+
+def text(value: object) -> str:
+    """Anything as text that is no markup."""
+    return html.escape(str(value))
+
+
+def json_text(values: Any) -> str:
+    """JSON that ends no script."""
+    found = json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return found.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def short(values: Any) -> Any:
+    """Numbers with six digits as plain JSON values; None for those that are none."""
+    if np.ndim(values):
+        return [short(value) for value in values]
+    return float(f"{values:.6g}") if math.isfinite(values) else None
