@@ -264,7 +264,7 @@ def parsed():
     parser.add_argument("--json", type=Path, help="where the figures go")
     parser.add_argument("--draw", type=Path, nargs=2, metavar=("JSON", "PNG"), help="draw figures measured before")
     parser.add_argument("--horizon", type=int, default=1_000_000)
-    parser.add_argument("--replications", type=int, default=1 << 16, help="at most")
+    parser.add_argument("--replications", type=int, default=1 << 16, help="the ledger takes no more than it is used to")
     parser.add_argument("--quick", action="store_true", help="measure only what the ledger keeps")
     parser.add_argument("--turns", type=int, default=3, help="how often that is timed; the best counts")
     parser.add_argument("--ledger", type=Path, default=HERE / "ledger.jsonl", help="where it is kept")

@@ -1,12 +1,17 @@
 """The ledger of benchmarks: what is compared with what, what is a regression, and that no line is lost. No timing."""
 
 import json
+import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from manyarms import ledger
+from tests.gpu_extra import needs_the_extra
 
+GPU_SCRIPT = Path(__file__).parent.parent / "benchmarks" / "gpu.py"
 SETTINGS = {"horizon": 1000, "replications": 64}
 
 
@@ -150,3 +155,24 @@ def test_the_commit_is_that_of_the_files(tmp_path):
     assert ledger.commit_of(folder) == commit
     (folder / "more.py").write_text("2")
     assert ledger.commit_of(folder) == f"{commit}+changes"
+
+
+@pytest.mark.compiled
+def test_rounds_a_second_on_a_gpu_are_entered(tmp_path):
+    needs_the_extra()
+    path = tmp_path / "ledger.jsonl"
+    sizes = ["--horizon", "30", "--replications", "2", "--turns", "1"]
+    done = subprocess.run(
+        [sys.executable, GPU_SCRIPT, "--quick", *sizes, "--ledger", path, "--commit", "c0ffee"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "rounds a second" in done.stdout
+    [entry] = ledger.read(path, pytest.fail)
+    assert (entry["kind"], entry["commit"]) == ("gpu", "c0ffee")
+    assert list(entry["policies"]) == ["Elimination", "Elimination, auto", "Blackbox(UCB), paper", "SSUCB"]
+    for figures in entry["policies"].values():
+        assert (figures["horizon"], figures["replications"]) == (30, 2)

@@ -87,10 +87,9 @@ def read(path: Path, say: Callable[[str], None]) -> list[Entry]:
 def _checked(entry: Any) -> Entry:
     """An entry that can be compared with others, or any error."""
     measure = MEASURES[entry["kind"]]
-    for name in ("date", "commit"):
-        if not isinstance(entry[name], str):
-            raise ValueError(f"{name} is {entry[name]!r}, not a text")
-    entry["machine"].get("gpu")
+    for name, type_ in (("date", str), ("commit", str), ("machine", dict)):
+        if not isinstance(entry[name], type_):
+            raise ValueError(f"{name} is {entry[name]!r}")
     for name, figures in entry["policies"].items():
         if not 0.0 < figures[measure.name] < float("inf"):
             raise ValueError(f"{measure.name} of {name} is {figures[measure.name]!r}, not a number above 0")
