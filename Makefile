@@ -25,11 +25,11 @@ browser:
 
 # Everything, with the compiler.
 test-compiled: setup
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 10
 
 # The same kernels as plain Python: the tests that do not need the compiler's speed.
 test-uncompiled: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not compiled" tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile --durations 10 -m "not compiled" tests
 
 lint: setup
 	$(BIN)/ruff check .
@@ -40,8 +40,9 @@ lint: setup
 reproduce: setup
 	$(BIN)/manyarms reproduce
 
+# Appends to the ledger, and says what has become slower.
 bench: setup
-	$(BIN)/manyarms bench
+	$(BIN)/manyarms bench --ledger benchmarks/ledger.jsonl
 
 # Against what one would use otherwise, in an environment of its own.
 bench-peers:

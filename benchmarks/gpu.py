@@ -1,6 +1,8 @@
 """The GPU against the processor: the same numbers, and how fast.
 
     python benchmarks/gpu.py --json gpu.json      # on a machine with an NVIDIA GPU, some minutes
+    python benchmarks/gpu.py --quick              # rounds a second, beside the best in the ledger: a minute
+    PYTHONPATH=old/src python benchmarks/gpu.py --quick     # the same of another checkout: only what all have is used
     python benchmarks/gpu.py --draw gpu.json gpu.png
     python benchmarks/gpu.py --all                # every policy, and every kind of world: the same numbers?
     ncu -k regex:play -c 1 python benchmarks/gpu.py --only Elimination --horizon 60000
@@ -10,6 +12,7 @@ Every timing is one call of ``simulate``: results copied back and 64 checkpoints
 
 import argparse
 import datetime
+import importlib
 import importlib.metadata
 import json
 import platform
@@ -22,11 +25,24 @@ import numpy as np
 import manyarms as ma
 from manyarms.bench import processor_name
 from manyarms.checks import BUSY_WORLD, examples
-from manyarms.gpu import cuda_module, why_no_gpu
+from manyarms.gpu import why_no_gpu
 from manyarms.results import COLOURS
-from manyarms.tables import Table
 
+HERE = Path(__file__).resolve().parent
 FIGURE_WORLD = "1/t rotting"
+
+ma.__path__.append(str(HERE.parent / "src" / "manyarms"))  # the checkout that is measured may be older than the ledger
+ledger = importlib.import_module("manyarms.ledger")
+Table = importlib.import_module("manyarms.tables").Table
+
+IN_LEDGER = {
+    "Elimination": (lambda: ma.Elimination(beta=1.0), 65_536),
+    "Elimination, auto": (lambda: ma.Elimination(beta="auto"), 65_536),
+    "Blackbox(UCB)": (lambda: ma.Blackbox(base=ma.UCB(), beta=1.0), 25_344),
+    "Blackbox(UCB), paper": (lambda: ma.Blackbox(base=ma.UCB(), beta=1.0, preset="paper"), 25_344),
+    "SSUCB": (lambda: ma.SSUCB(beta=1.0), 25_344),
+}
+"""Policies whose rounds a second are kept, and their replications: about what an H200 plays at a time."""
 
 
 def worlds(beta=1.0):
@@ -69,17 +85,50 @@ def rate(policy, world, horizon, replications, device="gpu"):
 
 def machine():
     """What this was measured on."""
-    cuda = cuda_module().cuda
+    from numba import cuda
+
     name = getattr(cuda.get_current_device(), "name", "simulated")
     total = cuda.current_context().get_memory_info().total
     return {
-        "date": datetime.date.today().isoformat(),
         "gpu": name.decode() if isinstance(name, bytes) else name,
         "gpu memory, GiB": round(total / 2**30) if np.isfinite(total) else 0,
         "processor": processor_name(),
         "threads": ma.engine.usable_cores(),
         "python": platform.python_version(),
     } | {name: importlib.metadata.version(name) for name in ("numpy", "numba", "numba-cuda", "cuda-bindings")}
+
+
+def for_ledger(horizon, replications, turns):
+    """Rounds a second of the ledger's policies in the figure's world: the best of some turns."""
+    made = {}
+    for name, (make, usual) in IN_LEDGER.items():
+        try:
+            made[name] = make(), min(usual, replications)
+        except (TypeError, ValueError) as error:
+            print(f"… {name} is left out, this version has none: {error}", file=sys.stderr, flush=True)
+    world = worlds()[FIGURE_WORLD]
+    for policy, _ in made.values():
+        seconds(policy, world, 100, 64)  # compiles
+    times = {name: [] for name in made}
+    for turn in range(1, turns + 1):
+        for name, (policy, number) in made.items():
+            times[name].append(seconds(policy, world, horizon, number))
+            print(f"… turn {turn} of {turns}: {name} {times[name][-1]:.2f} s", file=sys.stderr, flush=True)
+    return {
+        name: {"rounds_per_s": horizon * number / min(times[name]), "horizon": horizon, "replications": number}
+        for name, (_, number) in made.items()
+    }
+
+
+def entered(options):
+    """Measure what the ledger keeps, enter it there, and print it beside the best before."""
+    earlier = ledger.read(options.ledger, lambda text: print("…", text, file=sys.stderr))
+    policies = for_ledger(options.horizon, options.replications, options.turns)
+    commit = options.commit or ledger.commit_of(Path(ma.__file__).parent)
+    entry = ledger.new_entry("gpu", commit, machine(), policies)
+    ledger.append(options.ledger, entry)
+    print(ledger.report(entry, earlier))
+    return policies
 
 
 def equality(horizon, replications, seeds):
@@ -170,7 +219,7 @@ def report(figures):
     """The figures as text."""
     compared = sum(row["numbers compared"] for row in figures["equality"])
     different = sum(row["different"] for row in figures["equality"])
-    lines = [f"{name}: {value}" for name, value in figures["machine"].items()]
+    lines = [f"date: {figures['date']}", *(f"{name}: {value}" for name, value in figures["machine"].items())]
     lines += ["", f"GPU against processor: {different} of {compared:,} numbers differ", str(Table(figures["equality"]))]
     lines += [
         "",
@@ -207,36 +256,32 @@ def draw(figures, path):
     panels[1].set_title(f"{figures['replications']:,} replications")
     panels[0].set_ylabel("rounds a second")
     panels[0].legend(frameon=False)
-    picture.suptitle(f"{figures['machine']['gpu']}, {figures['machine']['date']}")
+    picture.suptitle(f"{figures['machine']['gpu']}, {figures['date']}")
     picture.savefig(path, dpi=150)
 
 
-def main():
-    """Measure, or draw what was measured."""
+def parsed():
+    """The options."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--json", type=Path, help="where the figures go")
     parser.add_argument("--draw", type=Path, nargs=2, metavar=("JSON", "PNG"), help="draw figures measured before")
     parser.add_argument("--horizon", type=int, default=1_000_000)
-    parser.add_argument("--replications", type=int, default=1 << 16)
+    parser.add_argument("--replications", type=int, default=1 << 16, help="the ledger takes no more than it is used to")
+    parser.add_argument("--quick", action="store_true", help="measure only what the ledger keeps")
+    parser.add_argument("--turns", type=int, default=3, help="how often that is timed; the best counts")
+    parser.add_argument("--ledger", type=Path, default=HERE / "ledger.jsonl", help="where it is kept")
+    parser.add_argument("--commit", help="which one is measured, where git cannot tell")
     parser.add_argument("--all", action="store_true", help="compare every policy and every kind of world, time nothing")
     parser.add_argument("--only", metavar="POLICY", help="play this one once in the figure's world, for a profiler")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    options = parser.parse_args()
-    if options.draw:
-        draw(json.loads(options.draw[0].read_text()), options.draw[1])
-        return
-    reason = why_no_gpu()
-    if reason is not None:
-        sys.exit(f"benchmarks/gpu.py: {reason}")
-    if options.all:
-        rows = all_equal()
-        print(Table(rows))
-        sys.exit("benchmarks/gpu.py: GPU and processor differ" if any(row["different"] for row in rows) else 0)
-    if options.only:
-        seconds(policies()[options.only], worlds()[FIGURE_WORLD], options.horizon, options.replications)
-        return
+    return parser.parse_args()
+
+
+def everything(options):
+    """Measure all there is; returns whether GPU and processor agree."""
     short = max(options.horizon // 10, 10)
     figures = {
+        "date": datetime.date.today().isoformat(),
         "machine": machine(),
         "horizon": options.horizon,
         "replications": options.replications,
@@ -244,6 +289,7 @@ def main():
         "growth_horizon": short,
     }
     steps = {
+        "ledger": lambda: entered(options),
         "nine_s": lambda: nine(short, figures["nine_replications"]),
         "speed": lambda: speed(options.horizon, options.replications),
         "growth": lambda: growth(short, options.replications),
@@ -254,7 +300,33 @@ def main():
         if options.json:  # what is measured is not lost
             options.json.write_text(json.dumps(figures, indent=1))
     print(report(figures))
-    if any(row["different"] for row in figures["equality"]):
+    return not any(row["different"] for row in figures["equality"])
+
+
+def main():
+    """Measure, or draw what was measured."""
+    options = parsed()
+    if options.draw:
+        draw(json.loads(options.draw[0].read_text()), options.draw[1])
+        return
+    reason = why_no_gpu()
+    if reason is not None:
+        sys.exit(f"benchmarks/gpu.py: {reason}")
+    if options.quick:
+        figures = entered(options)
+        if options.json:
+            options.json.write_text(json.dumps(figures, indent=1))
+        return
+    if options.only:
+        seconds(policies()[options.only], worlds()[FIGURE_WORLD], options.horizon, options.replications)
+        return
+    if options.all:
+        rows = all_equal()
+        print(Table(rows))
+        agree = not any(row["different"] for row in rows)
+    else:
+        agree = everything(options)
+    if not agree:
         sys.exit("benchmarks/gpu.py: GPU and processor differ")
 
 

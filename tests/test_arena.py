@@ -12,7 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import manyarms as ma
-from manyarms.cli import _arena_words, main
+from manyarms.cli import main
+from manyarms.cli.options import command
 from manyarms.contract import begin, pull
 from manyarms.lab.arena import page as arena_page
 from manyarms.lab.arena import scores as arena_scores
@@ -564,7 +565,7 @@ def test_quick_has_a_folder_of_its_own(monkeypatch):
 
 
 def test_a_seed_of_nothing_is_in_the_command():
-    assert _arena_words({"quick": True, "half": None, "seed": 0}) == ["--quick", "--seed", "0"]
+    assert command("arena", quick=True, half=None, seed=0) == "manyarms arena --quick --seed 0"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from manyarms import bench, lab
-from manyarms.cli import main, specs_called
+from manyarms.cli import check as check_command
+from manyarms.cli import main, options
+from manyarms.cli.check import specs_called
 from manyarms.specs import SPEC_TYPES
 from tests.skeletons import skeleton
 
@@ -246,6 +248,55 @@ def test_a_module_that_is_not_there_is_named(modules, capsys, name, words):
             assert word in captured.err
 
 
+OWN_NOISE = """
+import dataclasses
+from manyarms import Exact, Policy
+
+@dataclasses.dataclass(frozen=True)
+class OwnNoise(Exact):
+    \"\"\"Like the package's, but mine.\"\"\"
+
+class Unsaid(Policy):
+    pass
+"""
+
+
+def test_ones_own_specs_are_listed(modules, capsys):
+    (modules / "own_module.py").write_text(OWN)
+    (modules / "own_noise.py").write_text(OWN_NOISE)
+    for command, kind, name in (("policies", "policy", "OwnPlay"), ("worlds", "noise", "OwnNoise")):
+        assert main([command, "--json", "--import", "own_module", "--import", "own_noise"]) == 0
+        rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+        assert rows[name] == {"name": name, "kind": kind, "what": "Like the package's, but mine."}
+        assert len(rows) > 2
+        assert rows.get("Unsaid", {"what": ""})["what"] == ""
+        assert main([command, "--import", "no_such_module"]) == 2
+        assert "no module 'no_such_module'" in capsys.readouterr().err
+
+
+def test_check_knows_ones_own_specs_by_name(modules, capsys, monkeypatch):
+    (modules / "own_module.py").write_text(OWN)
+    (modules / "own_noise.py").write_text(OWN_NOISE)
+    (modules / "empty.py").write_text("from manyarms import Exact")
+    checked = []
+    monkeypatch.setattr(check_command, "checks", lambda spec: checked.append(type(spec).__name__) or [])
+    imports = ["--import", "own_module", "--import", "own_noise"]
+    assert main(["check", "OwnNoise", "Exact", "own_module:one", *imports]) == 0
+    assert checked == ["OwnNoise", "Exact", "OwnPlay"]
+    checked.clear()
+    assert main(["check", "--import", "own_module"]) == 0
+    assert checked == ["OwnPlay"]
+    capsys.readouterr()
+    for arguments, words in (
+        (["--import", "empty"], ["empty", "no policy", "module:Name"]),
+        (["Nothing", *imports], ["'Nothing'", "Elimination", "OwnPlay"]),
+        (["Unsaid", *imports], ["Unsaid cannot be made with its defaults"]),
+    ):
+        assert main(["check", *arguments]) == 2
+        said = capsys.readouterr().err
+        assert all(word in said for word in words)
+
+
 def test_check_takes_what_a_function_makes(modules):
     (modules / "own_module.py").write_text(OWN + "def make(): return [one, OwnPlay()]\n")
     for name, number in (("OwnPlay", 1), ("one", 1), ("make", 2)):
@@ -368,6 +419,37 @@ def test_a_new_process_reports_memory_and_times():
     assert found["first_call_s"] > 0
     assert found["import_s"] > 0
     assert bench.peak_memory_mb() > 10
+
+
+def test_bench_enters_its_figures_in_a_ledger(tmp_path, capsys, monkeypatch):
+    figures = {"machine": {"processor": "one"}, "policies": {"A": {"ratio": 2.0, "ns": 9.0, "rounds": 1}}}
+    monkeypatch.setattr(bench, "require_compiler", lambda: None)
+    monkeypatch.setattr(bench, "measure", lambda turns, say: figures)
+    monkeypatch.setattr(bench, "report", lambda figures: "a table")
+    assert main(["bench"]) == 0
+    assert capsys.readouterr().out == "a table\n"
+    path = tmp_path / "ledger.jsonl"
+    assert main(["bench", "--ledger", str(path)]) == 0
+    assert "regression" not in capsys.readouterr().out
+    figures["policies"]["A"]["ratio"] = 2.5
+    assert main(["bench", "--ledger", str(path)]) == 0  # a benchmark, not a test
+    assert "regression: A 2.50 times the floor, 2.00 on 20" in capsys.readouterr().out
+    assert main(["bench", "--ledger", str(path), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == figures
+    assert "regression: A" in captured.err
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [entry["policies"]["A"]["ratio"] for entry in entries] == [2.0, 2.5, 2.5]
+    assert all(entry["kind"] == "cpu" and entry["machine"] == figures["machine"] for entry in entries)
+    monkeypatch.setattr(bench, "measure", lambda turns, say: pytest.fail("it was measured"))
+    assert main(["bench", "--ledger", str(tmp_path / "nowhere" / "ledger.jsonl")]) == 2
+    assert "nowhere/ledger.jsonl cannot be written" in capsys.readouterr().err
+
+
+def test_the_command_that_gives_the_same_results_keeps_a_seed_of_nothing():
+    assert options.command("reproduce", mode="both", betas=[0.5, 1.0], seed=0) == (
+        "manyarms reproduce --mode both --betas 0.5 1.0 --seed 0"
+    )
 
 
 def test_bench_refuses_to_time_without_the_compiler():

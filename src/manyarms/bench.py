@@ -6,6 +6,7 @@ machines; nanoseconds cannot. Every timing of a policy stands between two of the
 median of several such ratios counts, so that a noisy neighbour spoils a turn and not the figure.
 """
 
+import importlib.metadata
 import json
 import platform
 import resource
@@ -13,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -107,47 +108,56 @@ def measure(turns: int = 9, say: Callable[[str], None] = lambda text: None) -> d
     floor_ns(1000)
     for spec in timed.values():
         policy_ns(spec, 1000, 1000)
-
     say(f"a round of each policy, {ROUNDS:,} rounds, {turns} turns")
-    floors: list[float] = []
-    costs: dict[str, list[float]] = {name: [] for name in timed}
-    ratios: dict[str, list[float]] = {name: [] for name in timed}
-    for _ in range(turns):
-        for name, spec in timed.items():
-            rounds = BLACKBOX_ROUNDS if isinstance(spec, Blackbox) else ROUNDS
-            before = floor_ns(ROUNDS)
-            cost = policy_ns(spec, rounds, rounds)
-            after = floor_ns(ROUNDS)
-            floors += [before, after]
-            costs[name].append(cost)
-            ratios[name].append(2.0 * cost / (before + after))
-
+    floor, policies = costs(timed, turns)
     say(f"growth from horizon {SHORT:,} to {LONG:,}")
-    growth = {}
-    for name, spec in timed.items():
-        short = min(policy_ns(spec, SHORT, ROUNDS) for _ in range(3))
-        long = min(policy_ns(spec, LONG, LONG) for _ in range(2))
-        growth[name] = {"short_ns": short, "long_ns": long, "ratio": long / short}
-
+    grown = {name: growth(spec) for name, spec in timed.items()}
     say("two threads against one")
     threads = min_seconds(1) / min_seconds(2)
-
     say("memory and first call, in new processes")
     fresh = in_new_process(FIRST_CALL)
     memory = in_new_process(PEAK_MEMORY)
     return {
-        "machine": {"processor": processor_name(), "python": platform.python_version()},
+        "machine": machine(),
         "rounds": ROUNDS,
-        "floor_ns": statistics.median(floors),
-        "policies": {
-            name: {"ns": statistics.median(costs[name]), "ratio": statistics.median(ratios[name])} for name in timed
-        },
-        "growth": growth,
+        "floor_ns": floor,
+        "policies": policies,
+        "growth": grown,
         "threads": threads,
         "memory_mb": memory["memory_mb"],
         "first_call_s": fresh["first_call_s"],
         "import_s": fresh["import_s"],
     }
+
+
+def costs(timed: Mapping[str, Policy], turns: int) -> tuple[float, dict[str, dict[str, float]]]:
+    """The floor, and what a round of each policy costs: medians over turns in which all have their go."""
+    floors: list[float] = []
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in timed}
+    for _ in range(turns):
+        for name, spec in timed.items():
+            before = floor_ns(ROUNDS)
+            cost = policy_ns(spec, rounds_of(spec), rounds_of(spec))
+            after = floor_ns(ROUNDS)
+            floors += [before, after]
+            found[name].append((cost, 2.0 * cost / (before + after)))
+    policies = {}
+    for name, spec in timed.items():
+        ns, ratio = map(statistics.median, zip(*found[name], strict=True))
+        policies[name] = {"ns": ns, "ratio": ratio, "rounds": rounds_of(spec)}
+    return statistics.median(floors), policies
+
+
+def rounds_of(spec: Policy) -> int:
+    """How many rounds of a policy are timed."""
+    return BLACKBOX_ROUNDS if isinstance(spec, Blackbox) else ROUNDS
+
+
+def growth(spec: Policy) -> dict[str, float]:
+    """What a round costs at a short and at a long horizon."""
+    short = min(policy_ns(spec, SHORT, ROUNDS) for _ in range(3))
+    long = min(policy_ns(spec, LONG, LONG) for _ in range(2))
+    return {"short_ns": short, "long_ns": long, "ratio": long / short}
 
 
 def min_seconds(threads: int) -> float:
@@ -197,6 +207,15 @@ def in_new_process(program: str) -> dict[str, float]:
         done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
+
+
+def machine() -> dict[str, str]:
+    """What this was measured on."""
+    return {
+        "processor": processor_name(),
+        "python": platform.python_version(),
+        "numba": importlib.metadata.version("numba"),
+    }
 
 
 def processor_name() -> str:

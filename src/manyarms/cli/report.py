@@ -1,0 +1,45 @@
+"""``manyarms report``."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .options import add_shared, command
+from .own import lab_with
+
+HELP = "a study's results as a page to look at, and as figures"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Of which results, and where the page goes."""
+    add_shared(parser, "--import")
+    parser.add_argument("folder", type=Path, help="of the study, such as results/small-beta")
+    parser.add_argument("--out", type=Path, help="the page; report.html in that folder if left out")
+    parser.add_argument("--figures", type=Path, metavar="FOLDER", help="also figures as PNG, SVG and PDF, in there")
+
+
+def act(options: argparse.Namespace) -> int:
+    """Print what was found, and write the page and the figures."""
+    lab = lab_with(options.imports)
+    results = lab.read_results(options.folder)
+    study = results[0].study
+    again = command_of(lab, study, lab.file_of(options.folder, study), options.imports)
+    found = lab.findings(results)
+    for table in (table for section in found for table in section.tables):
+        print(f"{table}\n")
+    path = lab.write_report(results, options.out or options.folder / "report.html", again, found)
+    print(f"The report is {path}")
+    if options.figures:
+        for figure in lab.save_all(results, options.figures):
+            print(figure)
+    return 0
+
+
+def command_of(lab: Any, study: Any, file: str, imports: Sequence[str]) -> str:
+    """The command that runs a study: by its name if that suffices, else by its file; nothing if there is neither."""
+    is_named = study.name in lab.study_names() and lab.named_study(study.name).cells == study.cells
+    if not is_named and not file:
+        return ""
+    name = study.name if is_named else file
+    return command("run", name, replications=study.replications, seed=study.seed, imports=imports)
