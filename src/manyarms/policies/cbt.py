@@ -143,12 +143,17 @@ def bound_of(state: CBTState) -> float:
 
 
 @kernel
-def target_for(settings: CBTSettings, tail: ToldBeta | Tail, horizon: int) -> float:
+def target_for(settings: CBTSettings, beta: float, horizon: int) -> float:
     """Zeta_n, for which the average of (zeta - gap)^+ over fresh arms is lambda / n."""
     if settings.target > 0.0:
         return settings.target
-    beta = cautious_beta(tail, binary_log(float(horizon)))
     return power((beta + 1.0) * settings.first_loss / horizon, 1.0 / (beta + 1.0))
+
+
+@kernel
+def present_target(state: CBTState, length: int) -> float:
+    """The target for a block of that length, as far as beta is known."""
+    return target_for(state.settings, cautious_beta(state.tail, binary_log(float(length))), length)
 
 
 @kernel
@@ -166,7 +171,7 @@ def open_block(state: CBTState, rank: int) -> CBTState:
         state,
         block=next_block(state.block, rank, length, 1),
         slack=slack_for(length),
-        target=target_for(state.settings, state.tail, length),
+        target=present_target(state, length),
         counts=with_block(state.counts, 0),
     )
     return with_fresh_arm(opened)
@@ -195,7 +200,7 @@ def with_loss(state: CBTState, loss: float) -> CBTState:
     if rarely(bound_of(played) > state.target):
         fresh = with_fresh_arm(played)
         if is_estimated(state.tail):
-            return replaced(fresh, target=target_for(state.settings, state.tail, state.block.length))
+            return replaced(fresh, target=present_target(state, state.block.length))
         return fresh
     return played
 

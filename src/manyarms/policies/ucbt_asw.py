@@ -195,7 +195,7 @@ class UCBTASW(OneArmPolicy):
 
 
 @kernel
-def threshold_for(settings: UCBTASWSettings, tail: ToldBeta | Tail, rounds: float) -> float:
+def threshold_for(settings: UCBTASWSettings, beta: float, rounds: float) -> float:
     """The least of what is told: delta; delta_V of the variation; delta_S of the number of changes.
 
     delta_V = max((V / T)^(1 / (b + 2)), T^(-1 / (b + 1))) and delta_S = (S / T)^(1 / (b + 1)), with b = beta or 1,
@@ -203,7 +203,7 @@ def threshold_for(settings: UCBTASWSettings, tail: ToldBeta | Tail, rounds: floa
     """
     if settings.delta >= 0.0:
         return settings.delta
-    b = max(cautious_beta(tail, binary_log(rounds)), 1.0)
+    b = max(beta, 1.0)
     delta = 1.0
     if settings.variation >= 0.0:
         follow_changes = power(settings.variation / rounds, 1.0 / (b + 2.0))
@@ -220,9 +220,10 @@ def counted_rounds(length: int) -> float:
 
 
 @kernel
-def level_for(state: UCBTASWState, length: int) -> float:
+def present_level(state: UCBTASWState, length: int) -> float:
     """Top - delta for a block of that length, as far as beta is known."""
-    return state.settings.top - threshold_for(state.settings, state.tail, counted_rounds(length))
+    rounds = counted_rounds(length)
+    return state.settings.top - threshold_for(state.settings, cautious_beta(state.tail, binary_log(rounds)), rounds)
 
 
 @kernel
@@ -241,7 +242,7 @@ def open_block(state: UCBTASWState, rank: int) -> UCBTASWState:
     opened = replaced(
         state,
         block=next_block(state.block, rank, length, 1),
-        level=level_for(state, length),
+        level=present_level(state, length),
         counts=with_block(state.counts, 0),
     )
     return with_fresh_arm(opened)
@@ -271,7 +272,7 @@ def with_reward(state: UCBTASWState, reward: float) -> UCBTASWState:
     if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
         fresh = with_fresh_arm(state)
         if is_estimated(state.tail):
-            return replaced(fresh, level=level_for(state, state.block.length))
+            return replaced(fresh, level=present_level(state, state.block.length))
         return fresh
     return replaced(state, plays=plays)
 
