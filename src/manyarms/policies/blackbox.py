@@ -137,7 +137,6 @@ class BlackboxState(NamedTuple):
     key: int  # of the policy's random stream
     tail: ToldBeta | Tail  # what is known of beta
     start: ColdStart | WarmStart
-    room: int  # how many arms its arrays are made for
     first_arm: int  # slot s holds arm first_arm + s, unless it stayed
     note: NDArray[np.float64]  # why the last restart happened
     block: Block
@@ -270,7 +269,6 @@ class Blackbox(Policy):
             key=UNSET_KEY,
             tail=new_tail(self.beta, slots, self.top),
             start=new_start(self.chosen()["warm_start"], slots),
-            room=slots,
             first_arm=0,
             note=empty_note(),
             block=NO_BLOCK,
@@ -317,7 +315,7 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
     horizon = assumed_horizon(settings.horizon, block.opened + length)
     kept = stayed(start)
     wanted = max(subsample_size(settings, beta_for(state.tail, float(rank)), rank, horizon), kept)
-    size = min(wanted, state.room)
+    tail, size = fitted(state.tail, wanted)
     base_horizon = float(length) if settings.block_horizon else horizon
     count_anew(start, size)
     for slot in range(kept, size):
@@ -325,7 +323,7 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
     return replaced(
         state,
         base=renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base)),
-        tail=fitted(state.tail, wanted, state.room),
+        tail=tail,
         start=start,
         first_arm=state.counts.arms - kept,
         block=replaced(block, size=size),

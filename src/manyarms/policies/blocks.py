@@ -144,7 +144,12 @@ def register_policy(state_type: type, **kernels: Callable[..., Any]) -> None:
     >>> VERBS["counts"].kernels[CBTState].__name__
     'own_counts'
     """
-    register(state_type, **({"tell": tell_in_block, "counts": own_counts, "observe": observe_nothing} | kernels))
+    defaults: dict[str, Callable[..., Any]] = {
+        "tell": tell_in_block,
+        "counts": own_counts,
+        "observe": observe_nothing,
+    }
+    register(state_type, **(defaults | kernels))
 
 
 # ---------------------------------------------------------------- outside of kernels

@@ -253,7 +253,7 @@ def open_block(state: EliminationState, rank: int, survivors: int) -> Eliminatio
     block = next_block(state.block, rank, length, 0)
     horizon = assumed_horizon(settings.horizon, block.opened + length)
     wanted = max(subsample_size(settings, beta_for(state.tail, float(rank)), rank, horizon), survivors)
-    size = min(wanted, state.arms.size)
+    tail, size = fitted(state.tail, wanted)
     for slot in range(survivors):
         state.scores[slot] = 0.0
     for slot in range(survivors, size):
@@ -261,7 +261,7 @@ def open_block(state: EliminationState, rank: int, survivors: int) -> Eliminatio
         watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
-        tail=fitted(state.tail, wanted, state.arms.size),
+        tail=tail,
         block=replaced(block, size=size),
         threshold=elimination_threshold(settings, size, horizon),
         live=size,
@@ -296,7 +296,7 @@ def learn(state: EliminationState, choice: Choice, reward: float) -> Elimination
     if rarely(choice.probability < state.probability):  # arms were dropped since, and others moved into their slots
         slot = slot_of(state, choice.arm)
     if slot >= 0:  # a late reward may belong to an arm that is out already
-        score = added_score(state, slot, (state.settings.top - reward) / choice.probability)
+        score = added_score(state, slot, state.settings.top - reward, choice.probability)
         watch_reward(state.tail, slot, reward)
         if rarely(score >= state.threshold):
             told = without(told, slot)
@@ -309,12 +309,12 @@ def learn(state: EliminationState, choice: Choice, reward: float) -> Elimination
 
 
 @kernel
-def added_score(state: EliminationState, slot: int, loss: float) -> float:
+def added_score(state: EliminationState, slot: int, loss: float, probability: float) -> float:
     """The arm's score with this loss. A GPU is short of stores, a processor of guesses."""
-    if on_gpu() and loss == 0.0:
-        return 0.0  # none is eliminated for that
-    score = state.scores[u64(slot)] + loss
-    state.scores[u64(slot)] = score
+    score = 0.0  # no arm goes for a loss of 0
+    if loss != 0.0 or not on_gpu():
+        score = state.scores[u64(slot)] + loss / probability
+        state.scores[u64(slot)] = score
     return score
 
 

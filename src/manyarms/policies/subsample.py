@@ -77,7 +77,6 @@ class SubsampleState(NamedTuple):
     base: Any
     key: int  # of the policy's random stream
     tail: ToldBeta | Tail  # what is known of beta
-    room: int  # how many arms its arrays are made for
     first_arm: int  # slot s holds arm first_arm + s
     block: Block
     counts: Counts
@@ -123,13 +122,13 @@ def open_block(state: SubsampleState, rank: int) -> SubsampleState:
     wanted = subsample_size(settings, beta_for(state.tail, binary_log(float(length))), float(length))
     if is_pilot(state, rank):
         wanted = (length + 1) // 2
-    size = min(wanted, state.room)
+    tail, size = fitted(state.tail, wanted)
     for slot in range(size):
         watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
         base=renew(state.base, size, float(length), natural_log(float(max(length, 2)))),
-        tail=fitted(state.tail, wanted, state.room),
+        tail=tail,
         first_arm=state.counts.arms,
         block=next_block(state.block, rank, length, size),
         counts=with_block(state.counts, size),
@@ -190,7 +189,6 @@ class FixedSubsample(Policy, abstract=True):
             base=self.running_base().start(slots),
             key=UNSET_KEY,
             tail=new_tail(self.beta, slots),
-            room=slots,
             first_arm=0,
             block=NO_BLOCK,
             counts=NO_COUNTS,

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import BIAS, FRACTION_BITS, word_of
-from ..compiled import kernel, replaced
+from ..compiled import kernel, load_both, replaced, store_both
 from ..contract import register, verb
 from ..specs import positive
 
@@ -126,7 +126,7 @@ watch_reward = verb("watch_reward")
 beta_for = verb("beta_for")
 # cautious_beta(tail, log_rounds) -> the same on the safe side, for policies that keep one arm at a time.
 cautious_beta = verb("cautious_beta")
-# fitted(tail, wanted, room) -> tail. Take note if more arms are wanted than there is room for.
+# fitted(tail, wanted) -> (tail, size). A subsample as large as wanted, if there is room for it; the tail takes note.
 fitted = verb("fitted")
 
 
@@ -144,7 +144,7 @@ register(
     watch_reward=lambda tail, slot, reward: None,
     beta_for=told,
     cautious_beta=told,
-    fitted=lambda tail, wanted, room: tail,
+    fitted=lambda tail, wanted: (tail, wanted),
 )
 
 
@@ -173,9 +173,9 @@ def watch_moved(tail: Tail, source: int, target: int) -> None:
 
 def watch(tail: Tail, slot: int, reward: float) -> None:
     """Let the arm die of its loss, as far as it can be alive."""
-    alive = tail.alive[slot]
+    plays, alive = load_both(tail.plays, tail.alive, slot)
     if alive != 0.0:
-        n = tail.plays[slot] + 1
+        n = plays + 1
         level = level_of(n)
         if level < tail.levels:
             if n == 1 << level:
@@ -184,13 +184,13 @@ def watch(tail: Tail, slot: int, reward: float) -> None:
             survives = alive * (min(max(reward, -1.0), 1.0) / tail.top)
             tail.deaths[level] += alive - survives
             tail.survivals[level] += survives / n
-            tail.plays[slot] = n
-            tail.alive[slot] = survives
+            store_both(tail.plays, tail.alive, slot, n, survives)
 
 
-def fitted_tail(tail: Tail, wanted: int, room: int) -> Tail:
+def fitted_tail(tail: Tail, wanted: int) -> tuple[Tail, int]:
     """Once cramped, always cramped."""
-    return replaced(tail, is_cramped=tail.is_cramped or wanted > room)
+    room = tail.plays.size
+    return replaced(tail, is_cramped=tail.is_cramped or wanted > room), min(wanted, room)
 
 
 @kernel
