@@ -300,15 +300,15 @@ def test_a_late_reward_of_a_dropped_arm_is_the_blocks_but_not_the_next_arms():
     state = begin(spec.start(100), np.uint64(1))
     first, second = ask(state, 1, 0), ask(state, 2, 0)
     state = tell(state, first, 0.0)  # sqrt(0.01 log 10) = 0.15 < 0.75: dropped
-    assert (state.arm, state.plays, state.rounds_left) == (1, 0, 9)
+    assert (state.arm, state.plays, state.block.left) == (1, 0, 9)
     state = tell(state, second, 0.5)
-    assert (state.arm, state.plays, state.rounds_left, state.earned) == (1, 0, 8, 0.5)
-    assert state.tally == (0, 2, 0)
+    assert (state.arm, state.plays, state.block.left, state.earned) == (1, 0, 8, 0.5)
+    assert state.counts == (0, 1, 2, 0)
     for round in range(3, 11):
         state = tell(state, ask(state, round, 0), 1.0)
-    assert (state.block.number, state.arm, state.tally.arms) == (2, 2, 3)
+    assert (state.counts.blocks, state.arm, state.counts.arms) == (2, 2, 3)
     closed = tell(state, second, 1.0)
-    assert closed == state._replace(tally=state.tally._replace(ignored=1))
+    assert closed == state._replace(counts=state.counts._replace(ignored=1))
 
 
 def test_a_live_bandit_that_grows_keeps_every_bonus():
@@ -325,7 +325,7 @@ def test_a_live_bandit_that_grows_keeps_every_bonus():
     assert len(state.sums) == 3001
     assert state.bonuses.tolist() == bandit._state.bonuses.tolist()
     # sqrt(2 log(3000) / w) is below 0.75 - 0.6 for w = 1024 and no less: 0.125.
-    assert (len(state.bonuses), min(state.bonuses) > 0.0, state.tally.arms) == (12, True, 4)
+    assert (len(state.bonuses), min(state.bonuses) > 0.0, state.counts.arms) == (12, True, 4)
 
 
 def test_what_it_says_of_itself():

@@ -60,7 +60,7 @@ def settings_of(**changes):
 
 def experience_of(losses, plays=None, searches=None):
     """After these losses; of one arm if nothing is said of plays, and without search."""
-    experience = fast.nothing_learned()
+    experience = fast.NOTHING_LEARNED
     plays = itertools.count(1) if plays is None else plays
     searches = itertools.repeat(False) if searches is None else searches
     for loss, behind, is_search in zip(losses, plays, searches):  # noqa: B905, two may be endless
@@ -71,7 +71,7 @@ def experience_of(losses, plays=None, searches=None):
 def settled(level, variance, search=0.0, stay=1.0):
     """So many rounds that the one beside them does not show: this is the average loss, and the variance."""
     square = level * level + variance
-    learned = fast.nothing_learned()._replace(rounds=10**15, loss=level, square=square, search=search, stay=stay)
+    learned = fast.NOTHING_LEARNED._replace(rounds=10**15, loss=level, square=square, search=search, stay=stay)
     return learned._replace(draws=10**15, fresh=level)
 
 
@@ -93,7 +93,7 @@ def same_as_twin(state, twin):
     assert state.slot == twin.places.index(twin.arm)
     assert state.arms.tolist() == [-1 if arm is None else arm.number for arm in twin.places]
     assert state.bounds.tolist() == twin.bounds()
-    assert (state.target, state.tally.arms) == (twin.target, twin.drawn)
+    assert (state.target, state.counts.arms) == (twin.target, twin.drawn)
     assert tuple(state.better) == slow.faded(twin.verdicts)
     assert (state.struck, state.experience.rounds) == (len(twin.strikes), len(twin.rounds))
     assert (state.experience.loss, state.experience.search) == (twin.past.loss, twin.past.search)
@@ -262,7 +262,7 @@ def interleaved(spec, seed, rounds):
                 same_as_twin(state, twin)
         if len(waiting) > 8:
             waiting.pop(0)
-    assert state.tally.ignored == 0
+    assert state.counts.ignored == 0
     return replaced, state.struck
 
 
@@ -353,7 +353,7 @@ def test_a_strike_out_changes_nothing_but_the_strikes():
 @pytest.mark.parametrize("s", [1, 10, 1000])
 @pytest.mark.parametrize("wary", [1.0, 4.0, 7.5])
 def test_wariness_lasts_from_a_strike_out_at_round_s_to_round_wary_s(s, wary):
-    experience = fast.nothing_learned()._replace(rounds=s, loss=0.5, square=0.5, strikes=1.0)
+    experience = fast.NOTHING_LEARNED._replace(rounds=s, loss=0.5, square=0.5, strikes=1.0)
     rounds = s
     while fast.is_wary(settings_of(wary=wary), experience):
         rounds += 1
@@ -431,7 +431,7 @@ def test_debt_is_a_search_that_has_cost_more_than_one_minus_kappa_by_a_first_loo
     assert fast.better_share(better) == share
     # After 94 rounds, 32 are remembered: in all, the losses of the search may be first_look beyond the share.
     due = (1.0 - share) * 0.5 + first_look / 32
-    learned = fast.nothing_learned()._replace(rounds=94, loss=0.5)
+    learned = fast.NOTHING_LEARNED._replace(rounds=94, loss=0.5)
     for search, expected in ((due, False), (due + 1e-12, True), (due - 1e-12, False)):
         assert fast.is_in_debt(settings_of(first_look=first_look), learned._replace(search=search), better) == expected
     assert not fast.is_in_debt(settings_of(first_look=first_look), experience_of([]), better)
@@ -790,7 +790,7 @@ def test_the_threshold_is_the_time_between_strike_outs_over_the_share_of_false_o
 
 def test_a_second_strike_out_soon_after_the_first_takes_half_of_the_evidence():
     state = begin(ma.Forager().start(10), 0)
-    experience = fast.nothing_learned()._replace(rounds=298, loss=0.1, square=0.1)
+    experience = fast.NOTHING_LEARNED._replace(rounds=298, loss=0.1, square=0.1)
     # The threshold is (300 / 3 + 1) / (strikes + 1) * 2: 202, or 101 after a strike-out just now.
     for strikes, evidence, is_out in ((0.0, 201.0, False), (0.0, 203.0, True), (1.0, 100.0, False), (1.0, 102.0, True)):
         for stakes in (state.bold, state.steady, state.timid):
@@ -836,7 +836,7 @@ def test_where_all_arms_are_alike_one_is_good_enough_in_debt_only():
     for t in range(1, 201):
         before = state
         state = tell(state, ask(state, t, 0), 0.5)
-        is_fresh = state.tally.arms > before.tally.arms
+        is_fresh = state.counts.arms > before.counts.arms
         in_debt = fast.is_in_debt(state.settings, state.experience, before.better)
         assert is_fresh == (not in_debt and not (state.bounds[state.slot] <= state.target and state.plays[state.slot]))
         draws[in_debt] += is_fresh
@@ -1103,7 +1103,7 @@ def test_settings_become_plain_numbers():
 
 
 def experienced(loss, fresh, search=0.0, rounds=10_000, draws=5_000):
-    return fast.nothing_learned()._replace(rounds=rounds, loss=loss, fresh=fresh, draws=draws, search=search)
+    return fast.NOTHING_LEARNED._replace(rounds=rounds, loss=loss, fresh=fresh, draws=draws, search=search)
 
 
 def test_a_search_is_not_too_dear_while_fresh_arms_earn_as_much():

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import manyarms as ma
-from manyarms.contract import ask, begin, tell
+from manyarms.contract import ask, begin, counts, tell
 from manyarms.policies import cbt as fast_cbt
+from manyarms.policies import confidence
 from manyarms.policies import ucbt_asw as fast_ucbt
 from tests.reference import cbt as slow_cbt
 from tests.reference import failures as slow_failures
@@ -127,7 +128,8 @@ def test_k_failure_is_the_skeleton():
             told = late.pop(dice.integers(len(late))) if round % 3 else choice
             reward = float(dice.choice([0.0, 0.99, 1.0]))
             one, other = tell(one, told, reward), tell(other, told, reward)
-            assert one == tuple(other)
+            assert (one.failures, one.arm, one.failed) == (other.failures, other.arm, other.failed)
+            assert counts(one) == counts(other)
 
 
 def expected_k_failure_regret(failures, horizon):
@@ -273,7 +275,7 @@ def test_a_recalled_arm_is_where_it_was_left():
         state = tell(state, choice, float(reward))
     assert plays == [(0, 0), (1, 1), (1, 1), (1, 1), (2, 0), (2, 0), (3, 0), (1, 1)]
     assert state.committed
-    assert state.tally.arms == 4
+    assert state.counts.arms == 4
 
 
 def test_late_rewards_of_an_arm_that_was_left_change_nothing():
@@ -284,7 +286,7 @@ def test_late_rewards_of_an_arm_that_was_left_change_nothing():
         assert (state.arm, state.failed) == (1, 1)
         for late in (second, third):
             state = tell(state, late, 1.0)
-        assert (state.arm, state.successes, state.failed, state.committed, state.rounds_left) == (1, 0, 1, False, 97)
+        assert (state.arm, state.successes, state.failed, state.committed, state.block.left) == (1, 0, 1, False, 97)
 
 
 def test_without_a_horizon_blocks_double_with_their_own_m():
@@ -337,17 +339,17 @@ def test_a_used_state_begins_as_a_new_one(spec):
 
 @pytest.mark.parametrize("losses", [[1.0], [0.0], [0.3, 0.3], [1.0, 0.0, 0.0], [0.2, 0.9, 0.4, 0.1, 0.0]])
 def test_the_confidence_bound_is_that_of_mean_and_standard_deviation(losses):
-    slack = fast_cbt.Slack(shrink=2.5, width=2.0)
+    slack = confidence.Slack(shrink=2.5, width=2.0)
     mean, deviation = np.mean(losses), np.std(losses)
     expected = max(mean / 2.5, mean - 2.0 * deviation / math.sqrt(len(losses)))
-    found = fast_cbt.confidence_bound(sum(losses), sum(x * x for x in losses), len(losses), slack)
+    found = confidence.confidence_bound(sum(losses), sum(x * x for x in losses), len(losses), slack)
     # The variance is a difference of numbers below 1, so a deviation of 0 is known to about sqrt(2^-53) = 1e-8.
     assert found == pytest.approx(expected, abs=2e-8)
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 15, 16, 100, 10**5, 10**9])
 def test_the_slack_is_log_log_n_and_at_least_1(horizon):
-    slack = fast_cbt.slack_for(horizon)
+    slack = confidence.slack_for(horizon)
     expected = max(1.0, math.log(math.log(horizon))) if horizon > 2 else 1.0
     assert slack == pytest.approx((expected, expected), rel=1e-14)
 
@@ -356,7 +358,7 @@ def test_the_slack_is_log_log_n_and_at_least_1(horizon):
 @pytest.mark.parametrize("first_loss", [1.0, 0.5])
 def test_the_target_balances_what_a_better_arm_saves_and_a_failure_costs(beta, first_loss):
     n = 10_000
-    target = fast_cbt.target_for(ma.CBT(beta=beta, first_loss=first_loss).settings(), n)
+    target = fast_cbt.target_for(ma.CBT(beta=beta, first_loss=first_loss).settings(), beta, n)
     # The average of (target - gap)^+ over fresh arms, by the midpoint rule in u = P(gap < x).
     u = (np.arange(10**6) + 0.5) / 10**6 * target**beta
     saved = np.mean(target - u ** (1 / beta)) * target**beta
@@ -408,11 +410,11 @@ def test_late_rewards_count_for_their_arm_while_it_is_kept_and_for_the_target_al
     state = tell(state, second, 0.0)  # of arms 0 and 1, at a half and one, the latter goes
     assert (ask(state, 5, 0).arm, state.arms.tolist(), state.let_go) == (2, [0, 2], 1.0)
     state = tell(state, second, 0.5)  # another reward for arm 1, which is kept no more
-    assert (state.loss, state.plays.tolist(), state.arms.tolist(), state.tally.ignored) == (2.5, [2, 0], [0, 2], 0)
+    assert (state.loss, state.plays.tolist(), state.arms.tolist(), state.counts.ignored) == (2.5, [2, 0], [0, 2], 0)
     one = begin(ma.CBT(beta=1.0, target=0.3, horizon=100).start(100), 0)
     first, again = ask(one, 1, 0), ask(one, 2, 0)
     one = tell(tell(one, first, 0.0), again, 0.5)
-    assert (one.arm, one.plays, one.total, one.rounds_left) == (1, 0, 0.0, 98)
+    assert (one.arm, one.plays, one.total, one.block.left) == (1, 0, 0.0, 98)
 
 
 @pytest.mark.compiled
@@ -509,7 +511,7 @@ def test_ucbt_asw_twins_meet_long_and_short_tenures(world):
     ],
 )
 def test_the_threshold_follows_from_what_is_told(beta, told, expected):
-    assert fast_ucbt.threshold_for(ma.UCBTASW(beta=beta, **told).settings(), 2000.0) == pytest.approx(expected)
+    assert fast_ucbt.threshold_for(ma.UCBTASW(beta=beta, **told).settings(), beta, 2000.0) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("delta", "tenure"), [(0.0, 256), (0.26, 256), (0.27, 512)])
@@ -556,7 +558,7 @@ def test_late_rewards_of_a_dropped_arm_are_not_the_next_ones():
     state = begin(ma.UCBTASW(beta=1.0, delta=0.1, width=0.01, horizon=100).start(100), 0)
     first, second = ask(state, 1, 0), ask(state, 2, 0)
     state = tell(tell(state, first, 0.0), second, 1.0)
-    assert (state.arm, state.plays, state.rounds_left, state.tally) == (1, 0, 98, (0, 2, 0))
+    assert (state.arm, state.plays, state.block.left, state.counts) == (1, 0, 98, (0, 1, 2, 0))
 
 
 def test_a_live_bandit_that_outgrows_its_horizon_keeps_every_bonus():

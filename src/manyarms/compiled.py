@@ -343,6 +343,17 @@ class Packed(NamedTuple):
     step: int
 
 
+class PackedByTwo(Packed):
+    """The same with a step of two. The type says so: a step that the compiler knows takes no register."""
+
+
+class PackedByFour(Packed):
+    """The same with a step of four."""
+
+
+KNOWN_STEPS: dict[Any, int] = {PackedByTwo: 2, PackedByFour: 4}
+
+
 def row_of(batch: Any, row: int) -> Any:
     """The state of replication ``row`` of a batch: a state with ``Shared`` and ``Packed`` in place of its arrays."""
     if isinstance(batch, Shared):
@@ -365,8 +376,9 @@ def _compiled_row_of(batch: Any, _row: Any) -> Callable[..., Any] | None:
             parts.append(f"{name}={field}")
         elif part.instance_class is Shared:
             parts.append(f"{name}={field}.array")
-        elif part.instance_class is Packed:
-            parts.append(f"{name}={field}.array[row, {field}.start : {field}.stop : {field}.step]")
+        elif issubclass(part.instance_class, Packed):
+            step = KNOWN_STEPS.get(part.instance_class, f"{field}.step")
+            parts.append(f"{name}={field}.array[row, {field}.start : {field}.stop : {step}]")
         else:
             parts.append(f"{name}=row_of({field}, row)")
     names = {"State": batch.instance_class, "row_of": row_of}

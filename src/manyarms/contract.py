@@ -78,60 +78,61 @@ class Verb:
 VERBS: dict[str, Verb] = {}
 
 
-def _verb(name: str) -> Callable[..., Any]:
-    verb = VERBS[name] = Verb(name)
-    kernels = verb.kernels
+def verb(name: str) -> Callable[..., Any]:
+    """A generic function, whose kernel is found by the type of its first argument."""
+    entry = VERBS[name] = Verb(name)
+    kernels = entry.kernels
 
     def call(state: Any, *args: Any) -> Any:
         try:
             kernel = kernels[type(state)]
         except KeyError:
-            kernel = verb.kernel_for(type(state))
+            kernel = entry.kernel_for(type(state))
         return kernel(state, *args)
 
     call.__name__ = call.__qualname__ = name
-    dispatcher(call, verb.kernel_for)
+    dispatcher(call, entry.kernel_for)
     return call
 
 
 # begin(state, key) -> state. First values for a new replication, into the allocated arrays.
-begin = _verb("begin")
+begin = verb("begin")
 
 # Policies.
 # ask(state, round, waiting) -> Choice. ``waiting``: open asks of this block (0 in simulation).
-ask = _verb("ask")
+ask = verb("ask")
 # tell(state, choice, reward) -> state.
-tell = _verb("tell")
+tell = verb("tell")
 # counts(state) -> Counts.
-counts = _verb("counts")
+counts = verb("counts")
 # observe(state, world, choice) -> state. After each simulated round: oracles look at the world, policies that move arms
 # between slots let it follow, others return the state.
-observe = _verb("observe")
+observe = verb("observe")
 
 # Bases: finite-armed policies over slots 0 … arms − 1.
 # renew(base, arms, horizon, log_horizon) -> base. Forget everything; a new finite problem.
-renew = _verb("renew")
+renew = verb("renew")
 # pick(base, key, round, waiting) -> (slot, probability).
-pick = _verb("pick")
-# learn(base, choice, reward) -> base.
-learn = _verb("learn")
+pick = verb("pick")
+# learn(base, choice, reward) -> base. Also of policies that play in blocks: what a reward of the open block changes.
+learn = verb("learn")
 
 # Worlds.
 # pull(world, slot, arm, round) -> (world, mean, next_mean, reward).
-pull = _verb("pull")
+pull = verb("pull")
 # relocate(world, source, target) -> None. The arm in slot ``source`` is in slot ``target`` from now on.
-relocate = _verb("relocate")
+relocate = verb("relocate")
 # preview(world, arm) -> the first mean of an arm, whether or not it was ever played.
-preview = _verb("preview")
+preview = verb("preview")
 # fresh_mean(reservoir, bits) -> mean.
-fresh_mean = _verb("fresh_mean")
+fresh_mean = verb("fresh_mean")
 # moved(drift, play, reservoir) -> (drift, mean). The played arm's mean from now on.
-moved = _verb("moved")
+moved = verb("moved")
 # reward_of(noise, mean, bits) -> reward.
-reward_of = _verb("reward_of")
+reward_of = verb("reward_of")
 
 # record(log, round, choice, mean, next_mean, reward, episode, drawn) -> None.
-record = _verb("record")
+record = verb("record")
 
 
 def register(state_type: type, **kernels: Callable[..., Any]) -> None:

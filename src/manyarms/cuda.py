@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import IS_SIMULATED, Packed, Shared, row_of
+from .compiled import IS_SIMULATED, Packed, PackedByFour, PackedByTwo, Shared, row_of
 from .replication import play_replication
 from .states import folded, mapped, own_arrays, states_in
 from .streams import replication_key
@@ -70,16 +70,21 @@ def play_one_each(
     out: Any,
     finished: Any,
     stop: Any,
+    lanes: int,
 ) -> None:
-    """The GPU's side: this thread plays replication ``first`` + its own number."""
-    row = cuda.grid(1)
-    if row < out.shape[0]:
+    """The GPU's side: each of the first ``lanes`` threads of a warp plays one replication, the next after the last."""
+    thread = cuda.grid(1)
+    row = thread // WARP * lanes + thread % WARP
+    if thread % WARP < lanes and row < out.shape[0]:
         key = replication_key(seed, first + row)
         policy = row_of(policies, row)
         world = row_of(worlds, row)
         log = row_of(logs, row)
         finished[row] = play_replication(policy, world, log, key, label, top, checkpoints, out, row, stop)
 
+
+WARP = 32
+"""Threads that go the same way or wait for each other."""
 
 MOST_REGISTERS = 128
 """For each thread. More would leave room for fewer threads, and it is threads that hide the wait for memory."""
@@ -90,6 +95,9 @@ _OPTIONS: dict[str, Any] = {
 }
 
 launchable: Any = cuda.jit(play_one_each, **({} if IS_SIMULATED else _OPTIONS))
+
+launchable_at_ease: Any = cuda.jit(play_one_each, **({} if IS_SIMULATED else {"lto": False}))
+"""The same with all registers that a thread can have, where few replications are played at a time anyway."""
 
 _compiling = threading.RLock()
 
@@ -189,6 +197,10 @@ class Layout:
         self.bytes += -(-size * step * item // RECORD) * RECORD
 
 
+PACKED: dict[int, type[Packed]] = {2: PackedByTwo, 4: PackedByFour}
+"""By step."""
+
+
 def _pairs_of(state: Any) -> list[list[Any]]:
     """Arrays of 8-byte integers and floats, equally long, that are neighbouring fields of one state."""
     neighbours = (pair for inner in states_in(state) for pair in itertools.pairwise(inner))
@@ -230,7 +242,8 @@ def batched(state: Any, replications: int) -> Any:
         if not leaf.flags.writeable:
             return Shared(array=cuda.to_device(leaf))
         where = layout.slices[id(leaf)]
-        return Packed(array=room.view(leaf.dtype), start=where.start, stop=where.stop, step=where.step)
+        kind = PACKED.get(where.step, Packed)
+        return kind(array=room.view(leaf.dtype), start=where.start, stop=where.stop, step=where.step)
 
     return mapped(on_gpu, state)
 
@@ -242,22 +255,29 @@ def unpacked(column: Packed) -> Any:
 
 def batch_type(state: Any) -> Any:
     """What the compiler sees of ``batched(state, …)``."""
-    return folded(state, _batched_leaf_type, lambda state, parts: types.NamedTuple(list(parts.values()), type(state)))
+    layout = Layout(state)
 
+    def leaf_type(leaf: Any) -> Any:
+        if not isinstance(leaf, np.ndarray):
+            return typeof(leaf)
+        array = typeof(leaf).copy(readonly=False)
+        if not leaf.flags.writeable:
+            return types.NamedTuple((array,), Shared)
+        kind = PACKED.get(layout.slices[id(leaf)].step, Packed)
+        return types.NamedTuple((array.copy(ndim=2), types.int64, types.int64, types.int64), kind)
 
-def _batched_leaf_type(leaf: Any) -> Any:
-    if not isinstance(leaf, np.ndarray):
-        return typeof(leaf)
-    array = typeof(leaf).copy(readonly=False)
-    if not leaf.flags.writeable:
-        return types.NamedTuple((array,), Shared)
-    return types.NamedTuple((array.copy(ndim=2), types.int64, types.int64, types.int64), Packed)
+    def joined(state: Any, parts: dict[str, Any]) -> Any:
+        found = list(parts.values())
+        return types.NamedTuple(found, type(state)) if hasattr(state, "_fields") else found
+
+    return folded(state, leaf_type, joined)
 
 
 def ptx_of(policy: Any, world: Any, log: Any) -> str:
     """The GPU's assembly language for these states. Needs no GPU, only NVIDIA's compiler."""
     arguments = (
-        *(batch_type(state) for state in (policy, world, log)),
+        *reversed(batch_type((world, policy))),  # laid out together: see WorldState
+        batch_type(log),
         types.uint64,
         types.uint64,
         types.float64,
@@ -266,13 +286,18 @@ def ptx_of(policy: Any, world: Any, log: Any) -> str:
         types.Array(types.float64, 3, "C"),
         types.Array(types.boolean, 1, "C"),
         types.Array(types.int64, 1, "C"),
+        types.int64,
     )
     with without_fma(), _no_device_needed():
         return str(cuda.compile_ptx(play_one_each, arguments, cc=COMPUTE_CAPABILITY)[0])
 
 
-def launch(arguments: tuple[Any, ...], replications: int, block: int, stream: Any) -> None:
+def launch(
+    arguments: tuple[Any, ...], replications: int, lanes: int, block: int, stream: Any, at_ease: bool = False
+) -> None:
     """Start ``play_one_each`` for that many replications; it is compiled when these types are new."""
+    threads = -(-replications // lanes) * WARP
+    kernel = launchable_at_ease if at_ease else launchable
     with without_fma(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*under-utilization")  # few replications are a fair wish
-        launchable[-(-replications // block), block, stream](*arguments)
+        kernel[-(-threads // block), block, stream](*arguments, lanes)

@@ -104,7 +104,7 @@ def simulate(
         horizon=job.horizon,
         seed=job.seed,
         checkpoints=job.checkpoints,
-        values={name: run.out[run.finished] for name, run in runs.items()},
+        values={name: run.out if complete else run.out[run.finished] for name, run in runs.items()},
         replications={name: np.flatnonzero(run.finished) for name, run in runs.items()},
         logs={name: run.logs for name, run in runs.items()},
         is_complete=complete,

@@ -32,6 +32,8 @@ RESIDENT_SCATTERED = 192
 """The same for policies whose rounds touch places all over their arrays: what 192 of them touch stays in the cache.
 Measured on an H200 with Blackbox(UCB): half as fast with 512."""
 
+WARPS = 16
+EASE = False
 BLOCK = 64
 """Threads in a block. Small, so that few replications still reach all parts of the GPU."""
 
@@ -119,6 +121,14 @@ class GPU(Player):
         waves = -(-self.job.replications // most)
         return -(-self.job.replications // waves)
 
+    def lanes(self, replications: int) -> int:
+        """How many threads of each warp play: few, where that suffices to keep the GPU busy.
+
+        Threads of a warp that go different ways wait for each other, and more warps hide more of the wait for memory.
+        """
+        warps = self.multiprocessors * WARPS
+        return int(max(min(-(-replications // warps), self.cuda.WARP), 1))
+
     def play(self, run: Run, first: int, last: int) -> int:
         """Play replications first … last - 1; return how many were finished."""
         if self.stop[0] != 0:
@@ -135,7 +145,8 @@ class GPU(Player):
         arguments = (policies, worlds, logs, *run.numbers(first), checkpoints, out, finished, self.stop)
         with self.alone if run.spec.is_scattered else contextlib.nullcontext():
             with compile_errors(run.name, "for a GPU; use device='cpu'"):
-                cuda.launch(arguments, replications, BLOCK, stream)
+                cuda.launch(arguments, replications, self.lanes(replications), BLOCK, stream, at_ease=EASE)
+            run.out[first:last] = 0.0  # while the GPU computes: the pages are there when the numbers come
             if run.spec.is_scattered:
                 stream.synchronize()
         done = finished.copy_to_host(stream=stream)

@@ -35,11 +35,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arithmetic import power
 from ..bases import UCB
-from ..policies.base import last_block_rank
 from ..policies.blackbox import Blackbox
+from ..policies.blocks import last_block_rank, rounded_up
 from ..policies.elimination import Elimination
-from ..policies.subsample import SubsampleSettings, subsample_size
 from ..specs import count, fraction, positive
 from .inputs import finite_numbers, numbers_above, numbers_from
 
@@ -194,8 +194,7 @@ class Advice:
         """
 
         def size(beta: float) -> int:
-            settings = SubsampleSettings(exponent=beta / (beta + 1.0), floor=False, arms=0, horizon=self.horizon)
-            return subsample_size(settings, float(self.horizon))
+            return min(rounded_up(power(float(self.horizon), beta / (beta + 1.0))), self.horizon)
 
         return self.over_interval(size)
 

@@ -5,11 +5,11 @@ from .aucbt_asw import AUCBTASW as AUCBTASW
 from .base import Policy as Policy
 from .blackbox import Blackbox as Blackbox
 from .cbt import CBT as CBT
-from .cbt import EmpiricalCBT as EmpiricalCBT
 from .elimination import Elimination as Elimination
-from .failures import KFailure as KFailure
-from .failures import MRun as MRun
+from .empirical_cbt import EmpiricalCBT as EmpiricalCBT
 from .forager import Forager as Forager
+from .k_failure import KFailure as KFailure
+from .m_run import MRun as MRun
 from .oracle import Oracle as Oracle
 from .subsample import SSUCB as SSUCB
 from .subsample import Subsample as Subsample

@@ -23,33 +23,33 @@ as logarithms, which do not overflow.
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import binary_log, ceiling, exponential, natural_log
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, register
-from ..specs import fraction, positive
+from ..contract import Choice, Counts
+from ..specs import Fraction, Positive, fraction, positive
 from ..streams import UNSET_KEY, bits_at, uniform
-from .base import (
-    DOUBLING,
+from .base import DOUBLING, Horizon, OneArmPolicy
+from .blocks import (
     NO_BLOCK,
-    NOTHING,
+    NO_COUNTS,
     Block,
-    Policy,
-    Tally,
-    block_counts,
-    checked_horizon,
-    from_preset,
-    horizon_number,
+    after_round,
+    ask_one_arm,
+    explained_block,
     last_block_rank,
-    observe_nothing,
+    next_block,
+    played_rounds,
+    register_policy,
     rounded_up,
-    store_numbers,
+    with_arm,
+    with_block,
 )
-from .ucbt_asw import falls_short, fill_bonuses
+from .windows import falls_short, fill_bonuses
 
 PRESETS: dict[str, dict[str, Any]] = {
     # The text: thresholds 2^-1 … 2^-log2(sqrt(H)), the constant left open and set to 1.
@@ -82,6 +82,10 @@ class Period(NamedTuple):
     reward_scale: float  # N_0
 
 
+NO_PERIOD = Period(rank=0, end=0, block_length=0, thresholds=0, mixing=0.0, reward_scale=0.0)
+"""Before the first."""
+
+
 class AUCBTASWState(NamedTuple):
     """A run of the algorithm."""
 
@@ -96,14 +100,33 @@ class AUCBTASWState(NamedTuple):
     probability: float  # p(delta), with which it was drawn
     level: float  # top - delta: an arm below this is dropped
     earned: float  # in this block
-    rounds_left: int  # in this block
     arm: int  # the arm in play
     plays: int  # how many of its rewards have come
-    tally: Tally
+    counts: Counts
+
+
+def checked_threshold(owner: str, name: str, threshold: Any) -> float:
+    """A number in (0, 1]."""
+    return fraction(owner, name, positive(owner, name, threshold))
+
+
+def checked_depth(owner: str, name: str, depth: Any) -> float:
+    """A number in (0, 10]."""
+    result = positive(owner, name, depth)
+    if result > 10.0:
+        raise ValueError(f"{owner}: {name} must lie in (0, 10], not {result!r}; the paper's is 0.5")
+    return result
+
+
+def checked_scale_log(owner: str, name: str, scale_log: Any) -> str:
+    """One of two words."""
+    if scale_log not in ("block", "run"):
+        raise ValueError(f"{owner}: {name} must be 'block' or 'run', not {scale_log!r}")
+    return str(scale_log)
 
 
 @dataclasses.dataclass(frozen=True)
-class AUCBTASW(Policy):
+class AUCBTASW(OneArmPolicy):
     """One arm at a time under a threshold that EXP3 chooses (Kim, Vojnović & Yun, Algorithm 2).
 
     Parameters
@@ -141,14 +164,16 @@ class AUCBTASW(Policy):
     True
     """
 
+    presets: ClassVar = PRESETS
+
     preset: str = "paper"
-    width: float | None = None
-    first_threshold: float | None = None
-    depth: float | None = None
-    scale: float | None = None
-    scale_log: str | None = None
-    top: float = 1.0
-    horizon: int | str | None = None
+    width: Positive | None = None
+    first_threshold: Annotated[float, checked_threshold] | None = None
+    depth: Annotated[float, checked_depth] | None = None
+    scale: Positive | None = None
+    scale_log: Annotated[str, checked_scale_log] | None = None
+    top: Fraction = 1.0
+    horizon: Horizon = None
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -160,34 +185,21 @@ class AUCBTASW(Policy):
         )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "top", fraction("AUCBTASW", "top", self.top))
-        object.__setattr__(self, "horizon", checked_horizon("AUCBTASW", self.horizon))
-        store_numbers(self, "width", "first_threshold", "depth", "scale")
+        super().__post_init__()
         self.settings()
 
     def settings(self) -> AUCBTASWSettings:
-        """The preset with this spec's own keywords put over it."""
-        given = {name: getattr(self, name) for name in PRESETS["paper"]}
-        chosen = from_preset("AUCBTASW", PRESETS, self.preset, given)
-        if chosen["scale_log"] not in ("block", "run"):
-            raise ValueError(f"AUCBTASW: scale_log must be 'block' or 'run', not {chosen['scale_log']!r}")
-        depth = positive("AUCBTASW", "depth", chosen["depth"])
-        if depth > 10.0:
-            raise ValueError(f"AUCBTASW: depth must lie in (0, 10], not {depth!r}; the paper's is 0.5")
-        first = positive("AUCBTASW", "first_threshold", chosen["first_threshold"])
+        """The preset with this spec's own keywords put over it, in numbers."""
+        chosen = self.chosen()
         return AUCBTASWSettings(
-            width=positive("AUCBTASW", "width", chosen["width"]),
-            first_threshold=fraction("AUCBTASW", "first_threshold", first),
-            depth=depth,
-            scale=positive("AUCBTASW", "scale", chosen["scale"]),
+            width=chosen["width"],
+            first_threshold=chosen["first_threshold"],
+            depth=chosen["depth"],
+            scale=chosen["scale"],
             scale_of_run=chosen["scale_log"] == "run",
             top=self.top,
-            horizon=horizon_number(self.horizon),
+            horizon=self.known_horizon,
         )
-
-    def slots(self, rounds: int) -> int:
-        """One: the arm in play."""
-        return 1
 
     def start(self, rounds: int) -> AUCBTASWState:
         """A state with arrays for the longest block that can begin within ``rounds`` rounds."""
@@ -199,34 +211,23 @@ class AUCBTASW(Policy):
             sums=np.zeros(min(period.block_length, rounds) + 1),
             bonuses=np.zeros(period.block_length.bit_length()),
             log_weights=np.zeros(period.thresholds),
-            period=Period(rank=0, end=0, block_length=0, thresholds=0, mixing=0.0, reward_scale=0.0),
+            period=NO_PERIOD,
             block=NO_BLOCK,
             place=0,
             probability=0.0,
             level=0.0,
             earned=0.0,
-            rounds_left=0,
             arm=0,
             plays=0,
-            tally=NOTHING,
+            counts=NO_COUNTS,
         )
-
-    def kept_arms(self, state: AUCBTASWState) -> NDArray[np.int64]:
-        """The arm in play."""
-        return np.array([state.arm], dtype=np.int64)
 
     def explain(self, state: AUCBTASWState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
-        return {
-            "episode": 1,
-            "block_rank": state.block.rank,
-            "block_length": state.block.length,
-            "rounds_left_in_block": state.rounds_left,
-            "arms": 1,
+        return explained_block(state) | {
             "plays_of_arm": state.plays,
             "threshold": threshold(state.settings, state.place),
             "probability_of_threshold": state.probability,
-            "last_restart": None,
         }
 
 
@@ -295,92 +296,56 @@ def open_period(state: AUCBTASWState, rank: int) -> Period:
 
 
 @kernel
-def open_block(state: AUCBTASWState, period: Period, opened: int) -> AUCBTASWState:
+def open_block(state: AUCBTASWState, period: Period) -> AUCBTASWState:
     """A fresh arm and a fresh threshold, drawn at the address of the block's number."""
-    number = state.block.number + 1
+    counts = with_block(state.counts, 1)
     length = period.block_length
     if period.end > 0:
-        length = min(length, period.end - opened)
-    place, probability = drawn_threshold(state.log_weights, period, bits_at(state.key, number, 0))
+        length = min(length, period.end - played_rounds(state.block))
+    place, probability = drawn_threshold(state.log_weights, period, bits_at(state.key, counts.blocks, 0))
     state.sums[0] = 0.0
     return replaced(
         state,
         period=period,
-        block=Block(number=number, rank=period.rank, length=length, size=1, opened=opened),
+        block=next_block(state.block, period.rank, length, 1),
         place=place,
         probability=probability,
         level=state.settings.top - threshold(state.settings, place),
         earned=0.0,
-        rounds_left=length,
-        arm=state.tally.arms,
+        arm=state.counts.arms,
         plays=0,
-        tally=replaced(state.tally, restarts=0, arms=state.tally.arms + 1),
+        counts=counts,
     )
 
 
 @kernel
-def close_block(state: AUCBTASWState, earned: float) -> AUCBTASWState:
+def close_block(state: AUCBTASWState) -> AUCBTASWState:
     """Let EXP3 learn what the block earned, and open the next one, in a new period if this one is over."""
     period = state.period
     weight = period.mixing / (period.thresholds * state.probability)
-    state.log_weights[state.place] += weight * (0.5 + earned / period.reward_scale)
-    opened = state.block.opened + state.block.length
-    if rarely(opened == period.end):
+    state.log_weights[state.place] += weight * (0.5 + state.earned / period.reward_scale)
+    if rarely(played_rounds(state.block) == period.end):
         period = open_period(state, period.rank + 1)
-    return open_block(state, period, opened)
+    return open_block(state, period)
 
 
 def begin(state: AUCBTASWState, key: int) -> AUCBTASWState:
     """The first block of the first period."""
-    clean = replaced(
-        state,
-        key=key,
-        period=open_period(state, 1),
-        block=NO_BLOCK,
-        place=0,
-        probability=0.0,
-        level=0.0,
-        earned=0.0,
-        rounds_left=0,
-        arm=0,
-        plays=0,
-        tally=NOTHING,
-    )
-    return open_block(clean, clean.period, 0)
+    return open_block(replaced(state, key=key, block=NO_BLOCK, counts=NO_COUNTS), open_period(state, 1))
 
 
-def ask(state: AUCBTASWState, round: int, waiting: int) -> Choice:
-    """The arm in play."""
-    return Choice(slot=0, arm=state.arm, probability=1.0, block=state.block.number, round=round)
-
-
-def tell(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
+def learn(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
     """Add the reward; go on with the arm or a fresh one, or open the next block."""
-    tally = state.tally
-    earned = state.earned
-    rounds_left = state.rounds_left
-    arm = state.arm
-    plays = state.plays
-    if rarely(choice.block != state.block.number):
-        tally = replaced(tally, restarts=0, ignored=tally.ignored + 1)
-    else:
-        earned += reward
-        rounds_left -= 1
-        if rarely(rounds_left == 0):
-            return close_block(state, earned)
-        if choice.arm == arm:  # a late reward may belong to an arm that is dropped already
-            plays += 1
-            state.sums[plays] = state.sums[plays - 1] + reward
-            if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
-                arm = tally.arms
-                plays = 0
-                tally = replaced(tally, restarts=0, arms=tally.arms + 1)
-    return replaced(state, earned=earned, rounds_left=rounds_left, arm=arm, plays=plays, tally=tally)
+    told = replaced(state, block=after_round(state.block), earned=state.earned + reward)
+    if rarely(told.block.left == 0):
+        return close_block(told)
+    if choice.arm != state.arm:  # a late reward may belong to an arm that is dropped already
+        return told
+    plays = state.plays + 1
+    state.sums[plays] = state.sums[plays - 1] + reward
+    if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
+        return replaced(told, arm=state.counts.arms, plays=0, counts=with_arm(state.counts))
+    return replaced(told, plays=plays)
 
 
-def counts(state: AUCBTASWState) -> Counts:
-    """Its own counts."""
-    return block_counts(state.block, state.tally)
-
-
-register(AUCBTASWState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe_nothing)
+register_policy(AUCBTASWState, begin=begin, ask=ask_one_arm, learn=learn)

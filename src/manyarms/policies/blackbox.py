@@ -10,7 +10,7 @@ with the subsampling rates of its Theorem 1.
 
 Symbols: m -> block.rank; A_m -> the slots 0 … block.size - 1; S_m -> subsample_size;
 C_1 -> threshold (spec), restart_threshold; log -> logarithm to log_base;
-delta-hat -> top - reward; l -> tally.restarts + 1.
+delta-hat -> top - reward; l -> counts.restarts + 1.
 
 Deviations: ``log_factor`` and ``base_horizon`` (as in the paper by default) reproduce the
 settings behind the published figure. Without a horizon, log T is taken of the power of two
@@ -23,7 +23,7 @@ that make the subsample smaller than such arms are many, they all stay.
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,37 +33,36 @@ from ..bases.base import Base
 from ..bases.greedy import Greedy
 from ..bases.ucb import UCB
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, learn, pick, register, relocate, renew
-from ..specs import flag, fraction, number, positive
+from ..contract import Choice, Counts, begin, pick, register, relocate, renew, verb
+from ..contract import learn as base_learns
+from ..specs import Flag, Fraction, Positive, number
 from ..streams import UNSET_KEY
-from .base import (
-    DOUBLING,
+from .base import DOUBLING, Horizon, LogBase, Policy, base_number, logarithm
+from .blocks import (
     NO_BLOCK,
-    NOTHING,
+    NO_COUNTS,
     Block,
-    Policy,
-    Tally,
+    after_round,
     assumed_horizon,
-    block_counts,
-    checked_horizon,
-    checked_log_base,
     empty_note,
-    from_preset,
-    horizon_number,
+    explained_block,
     last_block_rank,
-    logarithm,
+    next_block,
     read_note,
+    register_policy,
     rounded_up,
-    store_numbers,
+    with_block,
+    with_restart,
     write_note,
 )
 from .tail import (
+    Beta,
     Tail,
-    begin_tail,
-    checked_beta,
-    estimated_beta,
+    ToldBeta,
+    beta_for,
+    checked_top,
     explained,
-    first_beta,
+    fitted,
     largest_beta,
     new_tail,
     watch_fresh_arm,
@@ -103,17 +102,31 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 class BlackboxSettings(NamedTuple):
-    """The spec in numbers; none but what follows from an estimated beta ever changes."""
+    """The spec in numbers; it never changes."""
 
-    rate: float  # beta / (beta + 1), or beta / 2 for beta < 1
     constant: float  # C_1
     log_power: float
     log_base: float
-    log_factor_power: float  # of log T in the subsample; 0: no such factor
+    log_factor: bool
     block_horizon: bool  # whether the base is told the length of the block, not of the run
-    warm_start: bool
     top: float
     horizon: int  # 0: unknown
+
+
+class ColdStart(NamedTuple):
+    """Every block has fresh arms only."""
+
+    unused: float
+
+
+class WarmStart(NamedTuple):
+    """Arms that stayed when the block was opened are in its first slots."""
+
+    plays: NDArray[np.int64]  # slot -> plays in this block
+    kept: NDArray[np.int64]  # slot -> arm, for the arms that stayed
+    sources: NDArray[np.int64]  # slot -> where its arm was before, for the same
+    stayed: int  # how many
+    moving: int  # how many of them the world has not followed yet
 
 
 class BlackboxState(NamedTuple):
@@ -122,19 +135,22 @@ class BlackboxState(NamedTuple):
     settings: BlackboxSettings
     base: Any
     key: int  # of the policy's random stream
-    tail: Tail  # what is known of beta
-    plays: NDArray[np.int64]  # slot -> plays in this block, if a warm start needs them
-    kept: NDArray[np.int64]  # slot -> arm, for the arms that stayed: those of the first slots
-    sources: NDArray[np.int64]  # slot -> where its arm was before, for the same
-    stayed: int  # how many arms stayed when this block was opened
-    moving: int  # how many of them the world has not followed yet
+    tail: ToldBeta | Tail  # what is known of beta
+    start: ColdStart | WarmStart
     first_arm: int  # slot s holds arm first_arm + s, unless it stayed
     note: NDArray[np.float64]  # why the last restart happened
     block: Block
     threshold: float  # losses of a block that trigger a restart
     loss: float  # of this block
-    rounds_left: int  # in this block
-    tally: Tally
+    counts: Counts
+
+
+def checked_log_power(owner: str, name: str, log_power: Any) -> float:
+    """A power of the logarithm, within reason."""
+    value = number(owner, name, log_power)
+    if not 0.0 <= value <= 10.0:
+        raise ValueError(f"{owner}: {name} must lie in [0, 10], not {log_power!r}; the paper's is 3")
+    return value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,22 +195,23 @@ class Blackbox(Policy):
     True
     """
 
+    presets: ClassVar = PRESETS
     restarts_when: ClassVar[str] = (
         "the losses of a block reach the threshold, which is more than they should come to if nothing changes; beneath "
         "each restart stands their sum"
     )
 
     base: Base
-    beta: float | str
+    beta: Beta
     preset: str = "calibrated"
-    threshold: float | None = None
-    log_power: float | None = None
-    log_base: float | str | None = None
-    log_factor: bool | None = None
+    threshold: Positive | None = None
+    log_power: Annotated[float, checked_log_power] | None = None
+    log_base: LogBase | None = None
+    log_factor: Flag | None = None
     base_horizon: str | None = None
-    top: float = 1.0
-    horizon: int | str | None = None
-    warm_start: bool | None = None
+    top: Fraction = 1.0
+    horizon: Horizon = None
+    warm_start: Flag | None = None
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -208,12 +225,11 @@ class Blackbox(Policy):
     def __post_init__(self) -> None:
         if not isinstance(self.base, Base):
             raise TypeError(f"Blackbox: base must be a base such as ma.UCB(), not {self.base!r}")
-        object.__setattr__(self, "beta", checked_beta("Blackbox", self.beta))
-        object.__setattr__(self, "top", fraction("Blackbox", "top", self.top))
-        object.__setattr__(self, "horizon", checked_horizon("Blackbox", self.horizon))
-        store_numbers(self, "threshold", "log_power", "log_base")
+        super().__post_init__()
+        if self.base_horizon not in (None, "block", "run"):
+            raise ValueError(f"Blackbox: base_horizon must be 'block' or 'run', not {self.base_horizon!r}")
+        checked_top("Blackbox", self.beta, self.top)
         self.settings()
-        new_tail("Blackbox", self.beta, 1, self.top)
 
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values; without a word on the warm start if it was left to the preset.
@@ -225,141 +241,65 @@ class Blackbox(Policy):
             del values["warm_start"]
         return values
 
-    def settings(self, beta: float | None = None) -> BlackboxSettings:
-        """The preset with this spec's own keywords put over it; for another beta on request."""
-        beta = first_beta(self.beta) if beta is None else beta
-        given = {name: getattr(self, name) for name in PRESETS["paper"]}
-        chosen = from_preset("Blackbox", PRESETS, self.preset, given)
-        log_factor = flag("Blackbox", "log_factor", chosen["log_factor"])
-        if chosen["base_horizon"] not in ("block", "run"):
-            raise ValueError(f"Blackbox: base_horizon must be 'block' or 'run', not {chosen['base_horizon']!r}")
+    def settings(self) -> BlackboxSettings:
+        """The preset with this spec's own keywords put over it, in numbers."""
+        chosen = self.chosen()
         return BlackboxSettings(
-            rate=rate_of(beta),
-            constant=positive("Blackbox", "threshold", chosen["threshold"]),
-            log_power=checked_log_power(chosen["log_power"]),
-            log_base=checked_log_base("Blackbox", chosen["log_base"]),
-            log_factor_power=log_factor_power_of(beta) if log_factor else 0.0,
+            constant=chosen["threshold"],
+            log_power=chosen["log_power"],
+            log_base=base_number(chosen["log_base"]),
+            log_factor=chosen["log_factor"],
             block_horizon=chosen["base_horizon"] == "block",
-            warm_start=flag("Blackbox", "warm_start", chosen["warm_start"]),
             top=self.top,
-            horizon=horizon_number(self.horizon),
+            horizon=self.known_horizon,
         )
 
     def slots(self, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
         rank = last_block_rank(rounds)
-        horizon = assumed_horizon(horizon_number(self.horizon), 2 ** (rank + 2))
+        horizon = assumed_horizon(self.known_horizon, 2 ** (rank + 2))
         betas = {largest_beta(self.beta)}
         if isinstance(self.beta, str):
             # The log factor makes sizes smaller from 1 on, and just below it they are largest.
             betas |= {1.0, math.nextafter(1.0, 0.0)}
-        return max(subsample_size(self.settings(beta), rank, horizon) for beta in betas)
+        return max(subsample_size(self.settings(), beta, rank, horizon) for beta in betas)
 
     def start(self, rounds: int) -> BlackboxState:
         """A state with arrays for ``rounds`` rounds."""
-        settings = self.settings()
         slots = self.slots(rounds)
-        kept = slots if settings.warm_start else 1
         return BlackboxState(
-            settings=settings,
+            settings=self.settings(),
             base=self.base.start(slots),
             key=UNSET_KEY,
-            tail=new_tail("Blackbox", self.beta, slots, self.top),
-            plays=np.zeros(kept, dtype=np.int64),
-            kept=np.zeros(kept, dtype=np.int64),
-            sources=np.zeros(kept, dtype=np.int64),
-            stayed=0,
-            moving=0,
+            tail=new_tail(self.beta, slots, self.top),
+            start=new_start(self.chosen()["warm_start"], slots),
             first_arm=0,
             note=empty_note(),
             block=NO_BLOCK,
             threshold=0.0,
             loss=0.0,
-            rounds_left=0,
-            tally=NOTHING,
+            counts=NO_COUNTS,
         )
 
     def kept_arms(self, state: BlackboxState) -> NDArray[np.int64]:
         """The arms of the open block."""
-        fresh = np.arange(state.first_arm + state.stayed, state.first_arm + state.block.size)
-        return np.concatenate([np.sort(state.kept[: state.stayed]), fresh])
+        arms = np.arange(state.first_arm, state.first_arm + state.block.size)
+        if isinstance(state.start, WarmStart):
+            arms[: state.start.stayed] = np.sort(state.start.kept[: state.start.stayed])
+        return arms
 
     def explain(self, state: BlackboxState) -> dict[str, Any]:
         """Where it stands, and the last restart: the block's losses against the threshold."""
-        return {
-            "episode": state.tally.restarts + 1,
-            "block_rank": state.block.rank,
-            "block_length": state.block.length,
-            "rounds_left_in_block": state.rounds_left,
-            "arms": state.block.size,
-            "loss": state.loss,
-            "threshold": state.threshold,
-            "last_restart": read_note(state.note),
-        } | explained(state.tail, float(state.block.rank))
-
-
-def checked_log_power(log_power: object) -> float:
-    """A power of the logarithm, within reason."""
-    value = number("Blackbox", "log_power", log_power)
-    if not 0.0 <= value <= 10.0:
-        raise ValueError(f"Blackbox: log_power must lie in [0, 10], not {log_power!r}; the paper's is 3")
-    return value
+        own = {"loss": state.loss, "threshold": state.threshold, "last_restart": read_note(state.note)}
+        return explained_block(state) | own | explained(state.tail, float(state.block.rank))
 
 
 @kernel
-def rate_of(beta: float) -> float:
-    """The exponent of the subsample."""
-    return beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0
-
-
-@kernel
-def log_factor_power_of(beta: float) -> float:
-    """The power of log T in the subsample, where it has that factor."""
-    return 1.0 / (beta + 1.0) if beta >= 1.0 else 1.0
-
-
-@kernel
-def settings_for(state: BlackboxState, rank: int) -> BlackboxSettings:
-    """The settings, with the present estimate of beta for a block of this rank."""
-    settings = state.settings
-    if state.tail.levels == 0:
-        return settings
-    beta = estimated_beta(state.tail, float(rank))
-    return replaced(
-        settings,
-        rate=rate_of(beta),
-        log_factor_power=log_factor_power_of(beta) if settings.log_factor_power > 0.0 else 0.0,
-    )
-
-
-@kernel
-def arm_in(state: BlackboxState, slot: int) -> int:
-    """The arm in a slot."""
-    arm = state.first_arm + slot
-    if slot < state.stayed:
-        arm = state.kept[slot]
-    return arm
-
-
-@kernel
-def keep_good_arms(state: BlackboxState) -> int:
-    """Bring the arms with at least their share of the plays into the first slots, in order; return how many."""
-    stayed = 0
-    for slot in range(state.block.size):
-        if state.plays[slot] * state.block.size >= state.block.length:
-            watch_moved_arm(state.tail, slot, stayed)
-            state.kept[stayed] = arm_in(state, slot)
-            state.sources[stayed] = slot
-            stayed += 1
-    return stayed
-
-
-@kernel
-def subsample_size(settings: BlackboxSettings, rank: int, horizon: float) -> int:
+def subsample_size(settings: BlackboxSettings, beta: float, rank: int, horizon: float) -> int:
     """S_m = ceil(2^(m beta / (beta + 1))), or ceil(2^(m beta / 2)) for beta < 1; at most 2^m."""
-    size = power(2.0, rank * settings.rate)
-    if settings.log_factor_power > 0.0:
-        size *= power(logarithm(horizon, settings.log_base), settings.log_factor_power)
+    size = power(2.0, rank * (beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0))
+    if settings.log_factor:
+        size *= power(logarithm(horizon, settings.log_base), 1.0 / (beta + 1.0) if beta >= 1.0 else 1.0)
     return max(rounded_up(min(size, float(1 << rank))), 1)
 
 
@@ -371,107 +311,153 @@ def restart_threshold(settings: BlackboxSettings, rank: int, size: int, horizon:
 
 
 @kernel
-def open_block(state: BlackboxState, rank: int, opened: int, stayed: int, tally: Tally) -> BlackboxState:
-    """Block ``rank`` of the episode: so many arms stayed, fresh ones fill it up, for a new instance of the base."""
+def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) -> BlackboxState:
+    """Block ``rank`` of the episode: fresh arms beside those that stayed, for a new instance of the base."""
     length = 1 << rank
-    settings = settings_for(state, rank)
-    horizon = assumed_horizon(settings.horizon, opened + length)
-    size = max(subsample_size(settings, rank, horizon), stayed)
+    settings = state.settings
+    block = next_block(state.block, rank, length, 0)
+    horizon = assumed_horizon(settings.horizon, block.opened + length)
+    kept = stayed(start)
+    wanted = max(subsample_size(settings, beta_for(state.tail, float(rank)), rank, horizon), kept)
+    tail, size = fitted(state.tail, wanted)
     base_horizon = float(length) if settings.block_horizon else horizon
-    log_horizon = logarithm(base_horizon, settings.log_base)
-    if settings.warm_start:
-        for slot in range(size):
-            state.plays[slot] = 0
-    if state.tail.levels > 0:
-        for slot in range(stayed, size):
-            watch_fresh_arm(state.tail, slot)
+    count_anew(start, size)
+    for slot in range(kept, size):
+        watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
-        settings=settings,
-        base=renew(state.base, size, base_horizon, log_horizon),
-        stayed=stayed,
-        moving=stayed,
-        first_arm=tally.arms - stayed,
-        block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
+        base=renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base)),
+        tail=tail,
+        start=start,
+        first_arm=state.counts.arms - kept,
+        block=replaced(block, size=size),
         threshold=restart_threshold(settings, rank, size, horizon),
         loss=0.0,
-        rounds_left=length,
-        tally=replaced(tally, arms=tally.arms + size - stayed),
+        counts=with_block(state.counts, size - kept),
     )
 
 
-def begin(state: BlackboxState, key: int) -> BlackboxState:
+def begin_blackbox(state: BlackboxState, key: int) -> BlackboxState:
     """The first block of the first episode."""
     state.note[:] = np.nan
-    begin_tail(state.tail)
-    clean = replaced(
-        state,
-        key=key,
-        stayed=0,
-        moving=0,
-        first_arm=0,
-        block=NO_BLOCK,
-        threshold=0.0,
-        loss=0.0,
-        rounds_left=0,
-        tally=NOTHING,
-    )
-    return open_block(clean, 1, 0, 0, clean.tally)
+    clean = replaced(state, key=key, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS)
+    return open_block(clean, 1, without_arms(state.start))
 
 
 def ask(state: BlackboxState, round: int, waiting: int) -> Choice:
     """Whatever the base picks."""
     slot, probability = pick(state.base, state.key, round, waiting)
-    return Choice(
-        slot=slot,
-        arm=arm_in(state, slot),
-        probability=probability,
-        block=state.block.number,
-        round=round,
-    )
+    arm = arm_in(state.start, state.first_arm, slot)
+    return Choice(slot=slot, arm=arm, probability=probability, block=state.counts.blocks, round=round)
 
 
-def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
+def learn(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     """Let the base learn, sum the losses, and go on, open the next block, or restart."""
-    base = state.base
-    loss = state.loss
-    rounds_left = state.rounds_left
-    tally = state.tally
-    if rarely(choice.block != state.block.number):
-        tally = replaced(tally, ignored=tally.ignored + 1)
-    else:
-        base = learn(base, choice, reward)
-        watch_reward(state.tail, choice.slot, reward)
-        if state.settings.warm_start:
-            state.plays[choice.slot] += 1
-        loss += state.settings.top - reward
-        rounds_left -= 1
-        restart = loss >= state.threshold
-        if rarely(restart or rounds_left == 0):
-            rank = state.block.rank + 1
-            stayed = 0
-            if restart:
-                write_note(state.note, state.block, state.block.length - rounds_left, loss, state.threshold)
-                rank = 1
-                tally = replaced(tally, restarts=tally.restarts + 1)
-            elif state.settings.warm_start:
-                stayed = keep_good_arms(state)
-            return open_block(state, rank, state.block.opened + state.block.length - rounds_left, stayed, tally)
-    return replaced(state, base=base, moving=0, loss=loss, rounds_left=rounds_left, tally=tally)
+    watch_reward(state.tail, choice.slot, reward)
+    count_play(state.start, choice.slot)
+    loss = state.loss + (state.settings.top - reward)
+    told = replaced(state, base=base_learns(state.base, choice, reward), loss=loss, block=after_round(state.block))
+    if rarely(loss >= state.threshold):
+        write_note(state.note, told.block, loss, state.threshold)
+        return open_block(replaced(told, counts=with_restart(told.counts)), 1, without_arms(state.start))
+    if rarely(told.block.left == 0):
+        return open_block(told, told.block.rank + 1, with_good_arms(state.start, state))
+    return told
 
 
 def observe(state: BlackboxState, world: Any, choice: Choice) -> BlackboxState:
-    """Let the world follow the arms that stayed: in order, since none goes to a slot above its own."""
-    if rarely(state.moving > 0):
-        for target in range(state.moving):
-            if state.sources[target] != target:
-                relocate(world, state.sources[target], target)
-    return state
+    """Let the world follow the arms that stayed."""
+    return replaced(state, start=followed(state.start, world))
 
 
-def counts(state: BlackboxState) -> Counts:
-    """Its own counts."""
-    return block_counts(state.block, state.tally)
+register_policy(BlackboxState, begin=begin_blackbox, ask=ask, learn=learn, observe=observe)
 
 
-register(BlackboxState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)
+# ---------------------------------------------------------------- cold and warm starts
+
+# arm_in(start, first_arm, slot) -> the arm in a slot.
+arm_in = verb("arm_in")
+# stayed(start) -> how many arms stayed when the block was opened.
+stayed = verb("stayed")
+# without_arms(start) -> start. None stays.
+without_arms = verb("without_arms")
+# with_good_arms(start, state) -> start. Those stay that had at least their share of the block's plays.
+with_good_arms = verb("with_good_arms")
+# count_anew(start, size) -> None. No arm of a block of this size was played.
+count_anew = verb("count_anew")
+# count_play(start, slot) -> None.
+count_play = verb("count_play")
+# followed(start, world) -> start. Let the world follow the arms that stayed.
+followed = verb("followed")
+
+
+def new_start(is_warm: bool, slots: int) -> ColdStart | WarmStart:
+    """What is needed for the one or the other."""
+    if not is_warm:
+        return ColdStart(unused=0.0)
+    plays, kept, sources = (np.zeros(slots, dtype=np.int64) for _ in range(3))
+    return WarmStart(plays=plays, kept=kept, sources=sources, stayed=0, moving=0)
+
+
+register(
+    ColdStart,
+    arm_in=lambda start, first_arm, slot: first_arm + slot,
+    stayed=lambda start: 0,
+    without_arms=lambda start: start,
+    with_good_arms=lambda start, state: start,
+    count_anew=lambda start, size: None,
+    count_play=lambda start, slot: None,
+    followed=lambda start, world: start,
+)
+
+
+def warm_arm_in(start: WarmStart, first_arm: int, slot: int) -> int:
+    """Those that stayed come first."""
+    arm = first_arm + slot
+    if slot < start.stayed:
+        arm = start.kept[slot]
+    return arm
+
+
+def bring_good_arms(start: WarmStart, state: BlackboxState) -> WarmStart:
+    """Bring the arms with at least their share of the plays into the first slots, in order."""
+    kept = 0
+    for slot in range(state.block.size):
+        if start.plays[slot] * state.block.size >= state.block.length:
+            watch_moved_arm(state.tail, slot, kept)
+            start.kept[kept] = arm_in(start, state.first_arm, slot)
+            start.sources[kept] = slot
+            kept += 1
+    return replaced(start, stayed=kept, moving=kept)
+
+
+def no_plays(start: WarmStart, size: int) -> None:
+    """All counts at 0."""
+    for slot in range(size):
+        start.plays[slot] = 0
+
+
+def one_more_play(start: WarmStart, slot: int) -> None:
+    """Of the arm in this slot."""
+    start.plays[slot] += 1
+
+
+def world_follows(start: WarmStart, world: Any) -> WarmStart:
+    """In order, since none goes to a slot above its own."""
+    if rarely(start.moving > 0):
+        for target in range(start.moving):
+            if start.sources[target] != target:
+                relocate(world, start.sources[target], target)
+    return replaced(start, moving=0)
+
+
+register(
+    WarmStart,
+    arm_in=warm_arm_in,
+    stayed=lambda start: start.stayed,
+    without_arms=lambda start: replaced(start, stayed=0, moving=0),
+    with_good_arms=bring_good_arms,
+    count_anew=no_plays,
+    count_play=one_more_play,
+    followed=world_follows,
+)

@@ -9,7 +9,7 @@ Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits",
 
 Symbols: m -> block.rank; A_m -> the slots 0 … block.size - 1 of a new block; G_t -> the slots 0 … live - 1;
 C_2 -> threshold (spec), elimination_threshold; log -> logarithm to log_base;
-IW_t -> loss / choice.probability; l -> tally.restarts + 1.
+IW_t -> loss / choice.probability; l -> counts.restarts + 1.
 
 The live arms fill the first slots: when one is dropped, the last one moves into its slot. So a round is
 one look at one slot, and what is still played lies together in memory.
@@ -31,37 +31,35 @@ from numpy.typing import NDArray
 
 from ..arithmetic import power
 from ..compiled import kernel, on_gpu, rarely, replaced, store_both
-from ..contract import Choice, Counts, register, relocate
-from ..specs import flag, fraction, positive
+from ..contract import Choice, Counts, begin, relocate
+from ..specs import Flag, Fraction, Positive
 from ..streams import UNSET_KEY, bits_at, index_below, u64
-from .base import (
-    DOUBLING,
+from .base import DOUBLING, Horizon, LogBase, Policy, base_number, logarithm
+from .blocks import (
     NO_BLOCK,
-    NOTHING,
+    NO_COUNTS,
     Block,
-    Policy,
-    Tally,
+    after_round,
     assumed_horizon,
-    block_counts,
-    checked_horizon,
-    checked_log_base,
     empty_note,
-    from_preset,
-    horizon_number,
+    explained_block,
     last_block_rank,
-    logarithm,
+    next_block,
     read_note,
+    register_policy,
     rounded_up,
-    store_numbers,
+    with_block,
+    with_restart,
     write_note,
 )
 from .tail import (
+    Beta,
     Tail,
-    begin_tail,
-    checked_beta,
-    estimated_beta,
+    ToldBeta,
+    beta_for,
+    checked_top,
     explained,
-    first_beta,
+    fitted,
     largest_beta,
     new_tail,
     watch_fresh_arm,
@@ -80,9 +78,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 class EliminationSettings(NamedTuple):
-    """The spec in numbers; none but an estimated rate ever changes."""
+    """The spec in numbers; it never changes."""
 
-    rate: float  # beta / (beta + 1)
     constant: float  # C_2
     log_base: float
     log_factor: bool
@@ -109,14 +106,13 @@ class EliminationState(NamedTuple):
     key: int  # of the policy's random stream
     arms: NDArray[np.int64]  # slot -> arm
     scores: NDArray[np.float64]  # slot -> importance-weighted loss in this block
-    tail: Tail  # what is known of beta
+    tail: ToldBeta | Tail  # what is known of beta
     note: NDArray[np.float64]  # why the last restart happened
     block: Block
     threshold: float  # an arm with this score is eliminated
     live: int
     probability: float  # 1 / live
-    rounds_left: int  # in this block
-    tally: Tally
+    counts: Counts
     move: Move  # what the last ``tell`` did to the slots
 
 
@@ -157,20 +153,21 @@ class Elimination(Policy):
     True
     """
 
+    presets: ClassVar = PRESETS
     restarts_when: ClassVar[str] = (
         "all arms of a block have been dropped. An arm is dropped when its losses in the block, weighted by its chance "
         "to be played, reach the threshold; beneath each restart stand those of the last arm"
     )
 
-    beta: float | str
+    beta: Beta
     preset: str = "calibrated"
-    threshold: float | None = None
-    log_base: float | str | None = None
-    log_factor: bool | None = None
-    cap: bool | None = None
-    warm_start: bool | None = None
-    top: float = 1.0
-    horizon: int | str | None = None
+    threshold: Positive | None = None
+    log_base: LogBase | None = None
+    log_factor: Flag | None = None
+    cap: Flag | None = None
+    warm_start: Flag | None = None
+    top: Fraction = 1.0
+    horizon: Horizon = None
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -184,33 +181,28 @@ class Elimination(Policy):
         )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", checked_beta("Elimination", self.beta))
-        object.__setattr__(self, "top", fraction("Elimination", "top", self.top))
-        object.__setattr__(self, "horizon", checked_horizon("Elimination", self.horizon))
-        store_numbers(self, "threshold", "log_base")
+        super().__post_init__()
+        checked_top("Elimination", self.beta, self.top)
         self.settings()
-        new_tail("Elimination", self.beta, 1, self.top)
 
-    def settings(self, beta: float | None = None) -> EliminationSettings:
-        """The preset with this spec's own keywords put over it; for another beta on request."""
-        given = {name: getattr(self, name) for name in PRESETS["paper"]}
-        chosen = from_preset("Elimination", PRESETS, self.preset, given)
+    def settings(self) -> EliminationSettings:
+        """The preset with this spec's own keywords put over it, in numbers."""
+        chosen = self.chosen()
         return EliminationSettings(
-            rate=rate_of(first_beta(self.beta) if beta is None else beta),
-            constant=positive("Elimination", "threshold", chosen["threshold"]),
-            log_base=checked_log_base("Elimination", chosen["log_base"]),
-            log_factor=flag("Elimination", "log_factor", chosen["log_factor"]),
-            cap=flag("Elimination", "cap", chosen["cap"]),
-            warm_start=flag("Elimination", "warm_start", chosen["warm_start"]),
+            constant=chosen["threshold"],
+            log_base=base_number(chosen["log_base"]),
+            log_factor=chosen["log_factor"],
+            cap=chosen["cap"],
+            warm_start=chosen["warm_start"],
             top=self.top,
-            horizon=horizon_number(self.horizon),
+            horizon=self.known_horizon,
         )
 
     def slots(self, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
         rank = last_block_rank(rounds)
-        horizon = assumed_horizon(horizon_number(self.horizon), 2 ** (rank + 2))
-        return subsample_size(self.settings(largest_beta(self.beta)), rank, horizon)
+        horizon = assumed_horizon(self.known_horizon, 2 ** (rank + 2))
+        return subsample_size(self.settings(), largest_beta(self.beta), rank, horizon)
 
     def start(self, rounds: int) -> EliminationState:
         """A state with arrays for ``rounds`` rounds."""
@@ -220,14 +212,13 @@ class Elimination(Policy):
             key=UNSET_KEY,
             arms=np.zeros(slots, dtype=np.int64),
             scores=np.zeros(slots, dtype=np.float64),
-            tail=new_tail("Elimination", self.beta, slots, self.top),
+            tail=new_tail(self.beta, slots, self.top),
             note=empty_note(),
             block=NO_BLOCK,
             threshold=0.0,
             live=0,
             probability=0.0,
-            rounds_left=0,
-            tally=NOTHING,
+            counts=NO_COUNTS,
             move=STAY,
         )
 
@@ -237,37 +228,14 @@ class Elimination(Policy):
 
     def explain(self, state: EliminationState) -> dict[str, Any]:
         """Where it stands, and the last restart: the score that emptied the block against the threshold."""
-        return {
-            "episode": state.tally.restarts + 1,
-            "block_rank": state.block.rank,
-            "block_length": state.block.length,
-            "rounds_left_in_block": state.rounds_left,
-            "arms": state.block.size,
-            "live_arms": state.live,
-            "threshold": state.threshold,
-            "last_restart": read_note(state.note),
-        } | explained(state.tail, float(state.block.rank))
+        own = {"live_arms": state.live, "threshold": state.threshold, "last_restart": read_note(state.note)}
+        return explained_block(state) | own | explained(state.tail, float(state.block.rank))
 
 
 @kernel
-def rate_of(beta: float) -> float:
-    """The exponent of the subsample."""
-    return beta / (beta + 1.0)
-
-
-@kernel
-def settings_for(state: EliminationState, rank: int) -> EliminationSettings:
-    """The settings, with the present estimate of beta for a block of this rank."""
-    settings = state.settings
-    if state.tail.levels == 0:
-        return settings
-    return replaced(settings, rate=rate_of(estimated_beta(state.tail, float(rank))))
-
-
-@kernel
-def subsample_size(settings: EliminationSettings, rank: int, horizon: float) -> int:
+def subsample_size(settings: EliminationSettings, beta: float, rank: int, horizon: float) -> int:
     """ceil(2^((m + 1) beta / (beta + 1)) log T), at most 2^m."""
-    size = power(2.0, (rank + 1) * settings.rate)
+    size = power(2.0, (rank + 1) * (beta / (beta + 1.0)))
     if settings.log_factor:
         size *= logarithm(horizon, settings.log_base)
     if settings.cap:
@@ -282,48 +250,35 @@ def elimination_threshold(settings: EliminationSettings, size: int, horizon: flo
 
 
 @kernel
-def open_block(
-    state: EliminationState, rank: int, opened: int, survivors: int, tally: Tally, move: Move
-) -> EliminationState:
+def open_block(state: EliminationState, rank: int, survivors: int) -> EliminationState:
     """Block ``rank`` of the episode: that many survivors stay, fresh arms fill it up."""
     length = 1 << rank
-    settings = settings_for(state, rank)
-    horizon = assumed_horizon(settings.horizon, opened + length)
-    size = max(subsample_size(settings, rank, horizon), survivors)
+    settings = state.settings
+    block = next_block(state.block, rank, length, 0)
+    horizon = assumed_horizon(settings.horizon, block.opened + length)
+    wanted = max(subsample_size(settings, beta_for(state.tail, float(rank)), rank, horizon), survivors)
+    tail, size = fitted(state.tail, wanted)
     for slot in range(survivors):
         state.scores[slot] = 0.0
     for slot in range(survivors, size):
-        store_both(state.arms, state.scores, slot, tally.arms + slot - survivors, 0.0)
+        store_both(state.arms, state.scores, slot, state.counts.arms + slot - survivors, 0.0)
         watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
-        settings=settings,
-        block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
+        tail=tail,
+        block=replaced(block, size=size),
         threshold=elimination_threshold(settings, size, horizon),
         live=size,
         probability=1.0 / size,
-        rounds_left=length,
-        tally=replaced(tally, arms=tally.arms + size - survivors),
-        move=move,
+        counts=with_block(state.counts, size - survivors),
     )
 
 
-def begin(state: EliminationState, key: int) -> EliminationState:
+def begin_elimination(state: EliminationState, key: int) -> EliminationState:
     """The first block of the first episode."""
     state.note[:] = np.nan
-    begin_tail(state.tail)
-    clean = replaced(
-        state,
-        key=key,
-        block=NO_BLOCK,
-        threshold=0.0,
-        live=0,
-        probability=0.0,
-        rounds_left=0,
-        tally=NOTHING,
-        move=STAY,
-    )
-    return open_block(clean, 1, 0, 0, clean.tally, clean.move)
+    clean = replaced(state, key=key, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS, move=STAY)
+    return open_block(clean, 1, 0)
 
 
 def ask(state: EliminationState, round: int, waiting: int) -> Choice:
@@ -333,61 +288,49 @@ def ask(state: EliminationState, round: int, waiting: int) -> Choice:
         slot=slot,
         arm=state.arms[u64(slot)],
         probability=state.probability,
-        block=state.block.number,
+        block=state.counts.blocks,
         round=round,
     )
 
 
-def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationState:
+def learn(state: EliminationState, choice: Choice, reward: float) -> EliminationState:
     """Add the weighted loss; eliminate; go on, open the next block, or restart."""
-    tally = state.tally
-    live = state.live
-    probability = state.probability
-    rounds_left = state.rounds_left
-    move = STAY
-    if rarely(choice.block != state.block.number):
-        tally = replaced(tally, ignored=tally.ignored + 1)
-    else:
-        rounds_left -= 1
-        slot = choice.slot
-        if rarely(choice.probability < probability):  # arms were dropped since, and others moved into their slots
-            slot = slot_of(state, choice.arm)
-        loss = state.settings.top - reward
-        score = 0.0
-        # A late reward may belong to an arm that is out already. A GPU is short of stores, a processor of guesses.
-        if slot >= 0 and (loss != 0.0 or not on_gpu()):
-            score = state.scores[u64(slot)] + loss / choice.probability
-            state.scores[u64(slot)] = score
-        if slot >= 0:
-            watch_reward(state.tail, slot, reward)
+    told = replaced(state, block=after_round(state.block), move=STAY)
+    slot = choice.slot
+    if rarely(choice.probability < state.probability):  # arms were dropped since, and others moved into their slots
+        slot = slot_of(state, choice.arm)
+    if slot >= 0:  # a late reward may belong to an arm that is out already
+        score = added_score(state, slot, state.settings.top - reward, choice.probability)
+        watch_reward(state.tail, slot, reward)
         if rarely(score >= state.threshold):
-            live -= 1
-            move = Move(source=live, target=slot)
-            state.arms[slot] = state.arms[live]
-            state.scores[slot] = state.scores[live]
-            watch_moved_arm(state.tail, live, slot)
-            if live > 0:
-                probability = 1.0 / live
-            else:
-                write_note(state.note, state.block, state.block.length - rounds_left, score, state.threshold)
-                return open_block(
-                    state,
-                    1,
-                    state.block.opened + state.block.length - rounds_left,
-                    0,
-                    replaced(tally, restarts=tally.restarts + 1),
-                    move,
-                )
-        if rarely(rounds_left == 0):
-            return open_block(
-                state,
-                state.block.rank + 1,
-                state.block.opened + state.block.length,
-                live if state.settings.warm_start else 0,
-                tally,
-                move,
-            )
-    return replaced(state, live=live, probability=probability, rounds_left=rounds_left, tally=tally, move=move)
+            told = without(told, slot)
+            if told.live == 0:
+                write_note(state.note, told.block, score, state.threshold)
+                return open_block(replaced(told, counts=with_restart(told.counts)), 1, 0)
+    if rarely(told.block.left == 0):
+        return open_block(told, told.block.rank + 1, told.live if state.settings.warm_start else 0)
+    return told
+
+
+@kernel
+def added_score(state: EliminationState, slot: int, loss: float, probability: float) -> float:
+    """The arm's score with this loss. A GPU is short of stores, a processor of guesses."""
+    score = 0.0  # no arm goes for a loss of 0
+    if loss != 0.0 or not on_gpu():
+        score = state.scores[u64(slot)] + loss / probability
+        state.scores[u64(slot)] = score
+    return score
+
+
+@kernel
+def without(state: EliminationState, slot: int) -> EliminationState:
+    """Drop the arm in a slot; the last live one takes its place."""
+    live = state.live - 1
+    state.arms[slot] = state.arms[live]
+    state.scores[slot] = state.scores[live]
+    watch_moved_arm(state.tail, live, slot)
+    probability = 1.0 / live if live > 0 else state.probability
+    return replaced(state, live=live, probability=probability, move=Move(source=live, target=slot))
 
 
 @kernel
@@ -404,12 +347,7 @@ def observe(state: EliminationState, world: Any, choice: Choice) -> EliminationS
     move = state.move
     if rarely(move.source != move.target):
         relocate(world, move.source, move.target)
-    return state
+    return replaced(state, move=STAY)
 
 
-def counts(state: EliminationState) -> Counts:
-    """Its own counts."""
-    return block_counts(state.block, state.tally)
-
-
-register(EliminationState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)
+register_policy(EliminationState, begin=begin_elimination, ask=ask, learn=learn, observe=observe)

@@ -40,9 +40,10 @@ from numpy.typing import NDArray
 from ..arithmetic import exponential, log_gamma, natural_log
 from ..bases.tournament import leader, new_tournament, open_tournament, rank, runner_up
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, register
-from ..specs import count, positive
-from .base import NOTHING, Block, Policy, Tally, block_counts, observe_nothing
+from ..contract import Choice, Counts
+from ..specs import Count, Positive
+from .base import Policy
+from .blocks import NO_COUNTS, register_policy, with_arm, with_block
 
 BETS = (1 / 2, 1 / 10, 1 / 50)
 """Shares of the stake; (r - 1) L / (1 - L) grows fastest against coins r times as bad as the average L."""
@@ -76,11 +77,19 @@ class Experience(NamedTuple):
     strikes: float  # strike-outs, one at round s with weight s (s + 1) / (t (t + 1))
 
 
+NOTHING_LEARNED = Experience(rounds=0, loss=0.0, square=0.0, search=0.0, stay=0.0, draws=0, fresh=0.0, strikes=0.0)
+"""Before the first reward."""
+
+
 class Better(NamedTuple):
     """The arms that were better than the average when they were judged, and one at half of it beside them."""
 
     arms: float  # how many: the sum of their probabilities to be
     losses: float  # their losses over the average, summed up
+
+
+NONE_JUDGED = Better(arms=1.0, losses=0.5)
+"""But for the one beside them."""
 
 
 class ForagerState(NamedTuple):
@@ -105,7 +114,7 @@ class ForagerState(NamedTuple):
     timid: NDArray[np.float64]
     least: NDArray[np.int64]  # tournament of the bounds with a minus: who has the least
     largest: NDArray[np.int64]  # tournament of the bounds: who goes first
-    tally: Tally
+    counts: Counts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,11 +152,11 @@ class Forager(Policy):
     True
     """
 
-    keep: int = 256
-    slack: float = 1.0
-    first_look: float = 3.0
-    false_alarms: float = 0.5
-    wary: float = 4.0
+    keep: Count = 256
+    slack: Positive = 1.0
+    first_look: Positive = 3.0
+    false_alarms: Positive = 0.5
+    wary: Positive = 4.0
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -158,13 +167,11 @@ class Forager(Policy):
         )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "keep", count("Forager", "keep", self.keep))
+        super().__post_init__()
         if self.keep < 2:
             raise ValueError(
                 f"Forager: keep must be at least 2, since it may not play an arm twice in a row, not {self.keep}"
             )
-        for name in ("slack", "first_look", "false_alarms", "wary"):
-            object.__setattr__(self, name, positive("Forager", name, getattr(self, name)))
         if self.false_alarms >= 1.0:
             raise ValueError(
                 f"Forager: false_alarms must be below 1, not {self.false_alarms}: the threshold follows its own "
@@ -195,8 +202,8 @@ class Forager(Policy):
             settings=self.settings(),
             keep=slots,
             leaves=1,
-            experience=nothing_learned(),
-            better=Better(arms=1.0, losses=0.5),
+            experience=NOTHING_LEARNED,
+            better=NONE_JUDGED,
             target=0.0,
             struck=0,
             slot=0,
@@ -211,7 +218,7 @@ class Forager(Policy):
             timid=np.zeros(slots, dtype=np.float64),
             least=new_tournament(slots),
             largest=new_tournament(slots),
-            tally=NOTHING,
+            counts=NO_COUNTS,
         )
 
     def kept_arms(self, state: ForagerState) -> NDArray[np.int64]:
@@ -285,12 +292,6 @@ def common_variance(experience: Experience) -> float:
     remembered = sum_of_weights(experience.rounds)
     seen = max(experience.square - experience.loss * experience.loss, 0.0)
     return (remembered * seen + 0.25) / (remembered + 1.0)
-
-
-@kernel
-def nothing_learned() -> Experience:
-    """Before the first reward."""
-    return Experience(rounds=0, loss=0.0, square=0.0, search=0.0, stay=0.0, draws=0, fresh=0.0, strikes=0.0)
 
 
 @kernel
@@ -411,9 +412,8 @@ def good_slot(state: ForagerState, target: float, banned: int) -> int:
 
 
 @kernel
-def fresh_slot(state: ForagerState, arm: int) -> int:
-    """Put a fresh arm where none is, or in place of the one with the largest bound."""
-    slot = leader(state.largest, state.leaves)
+def fill_slot(state: ForagerState, slot: int, arm: int) -> None:
+    """An arm that was never played, or none."""
     state.arms[slot] = arm
     state.plays[slot] = 0
     state.losses[slot] = 0.0
@@ -422,6 +422,13 @@ def fresh_slot(state: ForagerState, arm: int) -> int:
     state.bold[slot] = 1.0
     state.steady[slot] = 1.0
     state.timid[slot] = 1.0
+
+
+@kernel
+def fresh_slot(state: ForagerState, arm: int) -> int:
+    """Put a fresh arm where none is, or in place of the one with the largest bound."""
+    slot = leader(state.largest, state.leaves)
+    fill_slot(state, slot, arm)
     place(state, slot, -math.inf)  # it is next until a reward comes, and nobody takes its place
     return slot
 
@@ -501,28 +508,24 @@ def followed(target: float, level: float, share: float) -> float:
     return wanted if wanted < target or wanted * share > target else target
 
 
+# ---------------------------------------------------------------- a round
+
+
 def begin(state: ForagerState, key: int) -> ForagerState:
     """One fresh arm."""
     for slot in range(state.keep):
-        state.arms[slot] = -1
-        state.plays[slot] = 0
-        state.losses[slot] = 0.0
-        state.squares[slot] = 0.0
-        state.looks[slot] = 0.0
+        fill_slot(state, slot, -1)
         state.bounds[slot] = math.inf
-        state.bold[slot] = 1.0
-        state.steady[slot] = 1.0
-        state.timid[slot] = 1.0
     open_tournament(state.least, state.keep, -math.inf)
     clean = replaced(
         state,
         leaves=open_tournament(state.largest, state.keep, math.inf),
-        experience=nothing_learned(),
-        better=Better(arms=1.0, losses=0.5),
+        experience=NOTHING_LEARNED,
+        better=NONE_JUDGED,
         target=1.0,
         struck=0,
         slot=0,
-        tally=Tally(restarts=0, arms=1, ignored=0),
+        counts=with_block(NO_COUNTS, 1),  # one without end
     )
     fresh_slot(clean, 0)  # slot 0, the lowest
     return clean
@@ -536,37 +539,56 @@ def ask(state: ForagerState, round: int, waiting: int) -> Choice:
 
 def tell(state: ForagerState, choice: Choice, reward: float) -> ForagerState:
     """Take in the loss, and decide on the next arm."""
-    loss = 1.0 - reward
-    level = average_loss(state.experience)
     played = choice.slot
     is_kept = state.arms[played] == choice.arm  # a late reward may belong to an arm that was let go
-    before = float(state.plays[played]) if is_kept else state.experience.stay
+    told = with_target(with_loss(state, played, is_kept, 1.0 - reward))
+    if is_kept:
+        told = with_impression(told, played)
+    banned = played if is_kept and is_wary(told.settings, told.experience) else -1
+    return with_next_arm(told, banned)
+
+
+@kernel
+def with_loss(state: ForagerState, slot: int, is_kept: bool, loss: float) -> ForagerState:
+    """Take in the loss of the arm in a slot, or of one that is not kept any more."""
+    level = average_loss(state.experience)
+    before = float(state.plays[slot]) if is_kept else state.experience.stay
     experience = after_loss(state.experience, loss, before + 1.0, in_search(state.experience, level, before))
-    struck = state.struck
-    if is_kept and learn_of_arm(state, played, loss, level, experience):
-        struck += 1
-        experience = after_strike(experience)
-    level = average_loss(experience)
-    better = state.better
-    in_debt = is_in_debt(state.settings, experience, better)
-    target = level if in_debt else followed(state.target, level, better_share(better))
-    if is_kept and state.looks[played] < math.inf:
-        plays = state.plays[played]
-        if state.bounds[played] > target or is_first_look_over(state.settings, experience, level, plays):
-            better = judged(better, experience, level, state.looks[played], plays)
-            state.looks[played] = math.inf
-    banned = played if is_kept and is_wary(state.settings, experience) else -1
-    slot = -1 if is_worse_than_random(experience) else good_slot(state, target, banned)
-    tally = state.tally
-    if slot < 0:
-        slot = fresh_slot(state, tally.arms)
-        tally = replaced(tally, restarts=0, arms=tally.arms + 1)
-    return replaced(state, experience=experience, better=better, target=target, struck=struck, slot=slot, tally=tally)
+    if is_kept and learn_of_arm(state, slot, loss, level, experience):
+        return replaced(state, experience=after_strike(experience), struck=state.struck + 1)
+    return replaced(state, experience=experience)
 
 
-def counts(state: ForagerState) -> Counts:
-    """Its own counts; it has one block without end."""
-    return block_counts(Block(number=1, rank=0, length=0, size=state.keep, opened=0), state.tally)
+@kernel
+def with_target(state: ForagerState) -> ForagerState:
+    """What is good enough now."""
+    level = average_loss(state.experience)
+    if is_in_debt(state.settings, state.experience, state.better):
+        return replaced(state, target=level)
+    return replaced(state, target=followed(state.target, level, better_share(state.better)))
 
 
-register(ForagerState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe_nothing)
+@kernel
+def with_impression(state: ForagerState, slot: int) -> ForagerState:
+    """Judge the arm in a slot, once: when its first look is over, or its bound exceeds the target."""
+    look = state.looks[slot]
+    if look == math.inf:
+        return state
+    plays = state.plays[slot]
+    level = average_loss(state.experience)
+    if state.bounds[slot] > state.target or is_first_look_over(state.settings, state.experience, level, plays):
+        state.looks[slot] = math.inf
+        return replaced(state, better=judged(state.better, state.experience, level, look, plays))
+    return state
+
+
+@kernel
+def with_next_arm(state: ForagerState, banned: int) -> ForagerState:
+    """An arm that is good enough is next, but not the banned one; a fresh one if there is none."""
+    slot = -1 if is_worse_than_random(state.experience) else good_slot(state, state.target, banned)
+    if slot >= 0:
+        return replaced(state, slot=slot)
+    return replaced(state, slot=fresh_slot(state, state.counts.arms), counts=with_arm(state.counts))
+
+
+register_policy(ForagerState, begin=begin, ask=ask, tell=tell)

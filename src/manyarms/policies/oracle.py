@@ -17,21 +17,22 @@ from numpy.typing import NDArray
 
 from ..bases.tournament import leader, new_tournament, open_tournament, rank
 from ..compiled import kernel, replaced
-from ..contract import Choice, Counts, preview, register
-from ..specs import count
+from ..contract import Choice, Counts, preview
+from ..specs import Count
 from .base import Policy
+from .blocks import NO_COUNTS, register_policy, with_block
 
 
 class OracleState(NamedTuple):
     """The arms it keeps."""
 
     keep: int
-    seen: int  # arms looked at
     arms: NDArray[np.int64]  # slot -> arm
     means: NDArray[np.float64]  # slot -> its arm's mean
     leaves: int
     best: NDArray[np.int64]  # tournament of the means
     worst: NDArray[np.int64]  # tournament of the negated means
+    counts: Counts  # one block; every arm it looked at counts as drawn
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,15 +55,12 @@ class Oracle(Policy):
 
     sees_means: ClassVar[bool] = True
 
-    keep: int = 256
+    keep: Count = 256
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Specs to try promises on."""
         return (cls(keep=16),)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "keep", count("Oracle", "keep", self.keep))
 
     def slots(self, rounds: int) -> int:
         """The arms kept; one a round at most."""
@@ -73,17 +71,17 @@ class Oracle(Policy):
         slots = self.slots(rounds)
         return OracleState(
             keep=slots,
-            seen=0,
             arms=np.zeros(slots, dtype=np.int64),
             means=np.zeros(slots, dtype=np.float64),
             leaves=1,
             best=new_tournament(slots),
             worst=new_tournament(slots),
+            counts=NO_COUNTS,
         )
 
     def kept_arms(self, state: OracleState) -> NDArray[np.int64]:
         """The best arms seen so far."""
-        return np.sort(state.arms[: min(state.seen, state.keep)])
+        return np.sort(state.arms[: min(state.counts.arms, state.keep)])
 
 
 def begin(state: OracleState, key: int) -> OracleState:
@@ -92,7 +90,8 @@ def begin(state: OracleState, key: int) -> OracleState:
     for slot in range(state.keep):
         state.means[slot] = -math.inf
     open_tournament(state.worst, state.keep, math.inf)
-    return replaced(state, seen=0, leaves=open_tournament(state.best, state.keep, -math.inf))
+    leaves = open_tournament(state.best, state.keep, -math.inf)
+    return replaced(state, leaves=leaves, counts=with_block(NO_COUNTS, 0))
 
 
 def ask(state: OracleState, round: int, waiting: int) -> Choice:
@@ -116,19 +115,14 @@ def value_slot(state: OracleState, slot: int, mean: float) -> None:
 
 def observe(state: OracleState, world: Any, choice: Choice) -> OracleState:
     """The played arm's new mean, and one fresh arm that takes the place of the worst if it is better."""
-    seen = max(state.seen, 1)  # arm 0 has now been seen
+    seen = max(state.counts.arms, 1)  # arm 0 has now been seen
     value_slot(state, choice.slot, world.means[choice.slot])
     fresh = preview(world, seen)
     slot = leader(state.worst, state.leaves)
     if state.means[slot] < fresh:
         state.arms[slot] = seen
         value_slot(state, slot, fresh)
-    return replaced(state, seen=seen + 1)
+    return replaced(state, counts=replaced(state.counts, arms=seen + 1))
 
 
-def counts(state: OracleState) -> Counts:
-    """One block; every arm it looked at counts as drawn."""
-    return Counts(restarts=0, blocks=1, arms=state.seen, ignored=0)
-
-
-register(OracleState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)
+register_policy(OracleState, begin=begin, ask=ask, tell=tell, observe=observe)

@@ -18,7 +18,7 @@ many arms are drawn for the rest of the run. Without a horizon, beta is estimate
 import abc
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,33 +28,33 @@ from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
 from ..bases.greedy import Greedy
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, learn, register, renew
-from ..specs import count, positive
+from ..contract import Choice, Counts, begin, renew
+from ..contract import learn as base_learns
+from ..specs import Count, Positive
 from ..streams import UNSET_KEY
-from .base import (
-    DOUBLING,
+from .base import DOUBLING, Horizon, Policy
+from .blocks import (
     NO_BLOCK,
-    NOTHING,
+    NO_COUNTS,
     Block,
-    Policy,
-    Tally,
+    after_round,
     ask_the_base,
-    block_counts,
-    checked_horizon,
-    from_preset,
-    horizon_number,
-    last_block_rank,
-    observe_nothing,
+    explained_block,
+    longest_block,
+    next_block,
+    played_rounds,
+    register_policy,
     rounded_up,
-    store_numbers,
+    with_block,
 )
 from .tail import (
+    Beta,
     Tail,
-    begin_tail,
-    checked_beta,
-    estimated_beta,
+    ToldBeta,
+    beta_for,
     explained,
-    first_beta,
+    fitted,
+    is_estimated,
     largest_beta,
     new_tail,
     watch_fresh_arm,
@@ -63,11 +63,10 @@ from .tail import (
 
 
 class SubsampleSettings(NamedTuple):
-    """The spec in numbers; none but an estimated exponent ever changes."""
+    """The spec in numbers; it never changes."""
 
-    exponent: float  # the subsample has horizon^exponent arms …
-    floor: bool  # … rounded down instead of up
-    arms: int  # … or this many, if above 0
+    published: bool  # whether the size is that behind the figure of Suk & Kim
+    arms: int  # the size if above 0, in place of a power of the horizon
     horizon: int  # 0: unknown
 
 
@@ -77,18 +76,23 @@ class SubsampleState(NamedTuple):
     settings: SubsampleSettings
     base: Any
     key: int  # of the policy's random stream
-    tail: Tail  # what is known of beta
+    tail: ToldBeta | Tail  # what is known of beta
     first_arm: int  # slot s holds arm first_arm + s
     block: Block
-    rounds_left: int  # in this block
-    tally: Tally
+    counts: Counts
 
 
 @kernel
-def subsample_size(settings: SubsampleSettings, horizon: float) -> int:
-    """horizon^exponent, rounded; at least 1 and at most one arm for each round."""
-    size = power(float(horizon), settings.exponent)
-    arms = int(size * (1.0 + 1e-12)) if settings.floor else rounded_up(size)
+def subsample_size(settings: SubsampleSettings, beta: float, horizon: float) -> int:
+    """Bayati et al.: T^(beta / (beta + 1)) arms for beta >= 1, T^(beta / 2) below; at least 1, at most one a round.
+
+    Published: rounded down, and at least sqrt(T).
+    """
+    exponent = beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0
+    if settings.published:
+        exponent = max(0.5, beta / (beta + 1.0))
+    size = power(float(horizon), exponent)
+    arms = int(size * (1.0 + 1e-12)) if settings.published else rounded_up(size)
     if settings.arms > 0:
         arms = settings.arms
     return max(min(arms, int(horizon)), 1)
@@ -103,112 +107,67 @@ def pilot_length(horizon: int) -> int:
 @kernel
 def is_pilot(state: SubsampleState, rank: int) -> bool:
     """Whether this block is there to estimate beta for the rest of a run of known length."""
-    return state.settings.horizon > 0 and state.tail.levels > 0 and rank == 1
+    return state.settings.horizon > 0 and is_estimated(state.tail) and rank == 1
 
 
 @kernel
-def settings_for(state: SubsampleState, length: int) -> SubsampleSettings:
-    """The settings, with the present estimate of beta for a block of this length."""
-    settings = state.settings
-    if state.tail.levels == 0:
-        return settings
-    return replaced(
-        settings, exponent=exponent_of(estimated_beta(state.tail, binary_log(float(length))), settings.floor)
-    )
-
-
-@kernel
-def open_block(state: SubsampleState, rank: int, opened: int, tally: Tally) -> SubsampleState:
+def open_block(state: SubsampleState, rank: int) -> SubsampleState:
     """A fresh subsample: for all that is left of the run if its length is known, else for the next doubling block."""
+    settings = state.settings
     length = 1 << rank
     if is_pilot(state, rank):
-        length = pilot_length(state.settings.horizon)
-    elif state.settings.horizon > 0:
-        length = max(state.settings.horizon - opened, 1)
-    settings = settings_for(state, length)
-    size = subsample_size(settings, float(length))
+        length = pilot_length(settings.horizon)
+    elif settings.horizon > 0:
+        length = max(settings.horizon - played_rounds(state.block), 1)
+    wanted = subsample_size(settings, beta_for(state.tail, binary_log(float(length))), float(length))
     if is_pilot(state, rank):
-        size = (length + 1) // 2
-    if state.tail.levels > 0:
-        for slot in range(size):
-            watch_fresh_arm(state.tail, slot)
+        wanted = (length + 1) // 2
+    tail, size = fitted(state.tail, wanted)
+    for slot in range(size):
+        watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
-        settings=settings,
         base=renew(state.base, size, float(length), natural_log(float(max(length, 2)))),
-        first_arm=tally.arms,
-        block=Block(number=state.block.number + 1, rank=rank, length=length, size=size, opened=opened),
-        rounds_left=length,
-        tally=replaced(tally, arms=tally.arms + size),
+        tail=tail,
+        first_arm=state.counts.arms,
+        block=next_block(state.block, rank, length, size),
+        counts=with_block(state.counts, size),
     )
 
 
-def begin(state: SubsampleState, key: int) -> SubsampleState:
+def begin_subsample(state: SubsampleState, key: int) -> SubsampleState:
     """The first block."""
-    begin_tail(state.tail)
-    clean = replaced(
-        state,
-        key=key,
-        first_arm=0,
-        block=NO_BLOCK,
-        rounds_left=0,
-        tally=NOTHING,
-    )
-    return open_block(clean, 1, 0, clean.tally)
+    clean = replaced(state, key=key, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS)
+    return open_block(clean, 1)
 
 
-def tell(state: SubsampleState, choice: Choice, reward: float) -> SubsampleState:
+def learn(state: SubsampleState, choice: Choice, reward: float) -> SubsampleState:
     """Let the base learn; a known horizon that has passed changes nothing."""
-    base = state.base
-    tally = state.tally
-    rounds_left = state.rounds_left
-    if rarely(choice.block != state.block.number):
-        tally = replaced(tally, ignored=tally.ignored + 1)
-    else:
-        base = learn(base, choice, reward)
-        watch_reward(state.tail, choice.slot, reward)
-        rounds_left -= 1
-    if rarely(rounds_left == 0) and (state.settings.horizon == 0 or is_pilot(state, state.block.rank)):
-        return open_block(state, state.block.rank + 1, state.block.opened + state.block.length, tally)
-    return replaced(state, base=base, rounds_left=rounds_left, tally=tally)
+    watch_reward(state.tail, choice.slot, reward)
+    told = replaced(state, base=base_learns(state.base, choice, reward), block=after_round(state.block))
+    if rarely(told.block.left == 0) and (state.settings.horizon == 0 or is_pilot(state, state.block.rank)):
+        return open_block(told, told.block.rank + 1)
+    return told
 
 
-def counts(state: SubsampleState) -> Counts:
-    """Its own counts."""
-    return block_counts(state.block, state.tally)
-
-
-register(SubsampleState, begin=begin, ask=ask_the_base, tell=tell, counts=counts, observe=observe_nothing)
-
-
-@kernel
-def exponent_of(beta: float, published: bool) -> float:
-    """Bayati et al.: K = T^(beta / (beta + 1)) for beta >= 1, T^(beta / 2) below; published: at least sqrt(T)."""
-    if published:
-        return max(0.5, beta / (beta + 1.0))
-    return beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0
+register_policy(SubsampleState, begin=begin_subsample, ask=ask_the_base, learn=learn)
 
 
 class FixedSubsample(Policy, abstract=True):
     """Abstract: what ``Subsample`` and ``SSUCB`` share, which is all but the base and the size."""
 
-    beta: float | str
-    arms: int | None
-    horizon: int | str | None
+    beta: Beta
+    arms: Count | None
+    horizon: Horizon
 
     @property
     def is_published(self) -> bool:
         """Whether the size is that behind the figure of Suk & Kim."""
         return False
 
-    def settings(self, beta: float | None = None) -> SubsampleSettings:
-        """The spec in numbers; for another beta on request."""
-        return SubsampleSettings(
-            exponent=exponent_of(first_beta(self.beta) if beta is None else beta, self.is_published),
-            floor=self.is_published,
-            arms=self.arms or 0,
-            horizon=horizon_number(self.horizon),
-        )
+    def settings(self) -> SubsampleSettings:
+        """The spec in numbers."""
+        return SubsampleSettings(published=self.is_published, arms=self.arms or 0, horizon=self.known_horizon)
 
     @abc.abstractmethod
     def running_base(self) -> Base:
@@ -216,10 +175,10 @@ class FixedSubsample(Policy, abstract=True):
 
     def slots(self, rounds: int) -> int:
         """The subsample of the longest block that can begin within ``rounds`` rounds."""
-        settings = self.settings(largest_beta(self.beta))
-        most = subsample_size(settings, float(settings.horizon or 2 ** last_block_rank(rounds)))
-        if settings.horizon > 0 and isinstance(self.beta, str):
-            most = max(most, (pilot_length(settings.horizon) + 1) // 2)
+        horizon = self.known_horizon
+        most = subsample_size(self.settings(), largest_beta(self.beta), float(longest_block(horizon, rounds)))
+        if horizon > 0 and isinstance(self.beta, str):
+            most = max(most, (pilot_length(horizon) + 1) // 2)
         return most
 
     def start(self, rounds: int) -> SubsampleState:
@@ -229,11 +188,10 @@ class FixedSubsample(Policy, abstract=True):
             settings=self.settings(),
             base=self.running_base().start(slots),
             key=UNSET_KEY,
-            tail=new_tail(type(self).__name__, self.beta, slots),
+            tail=new_tail(self.beta, slots),
             first_arm=0,
             block=NO_BLOCK,
-            rounds_left=0,
-            tally=NOTHING,
+            counts=NO_COUNTS,
         )
 
     def kept_arms(self, state: SubsampleState) -> NDArray[np.int64]:
@@ -242,14 +200,8 @@ class FixedSubsample(Policy, abstract=True):
 
     def explain(self, state: SubsampleState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
-        return {
-            "episode": 1,
-            "block_rank": state.block.rank,
-            "block_length": state.block.length,
-            "rounds_left_in_block": max(state.rounds_left, 0),
-            "arms": state.block.size,
-            "last_restart": None,
-        } | explained(state.tail, binary_log(float(state.settings.horizon or state.block.length)))
+        rounds = float(state.settings.horizon or state.block.length)
+        return explained_block(state) | explained(state.tail, binary_log(rounds))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,9 +232,9 @@ class Subsample(FixedSubsample):
     """
 
     base: Base
-    beta: float | str
-    arms: int | None = None
-    horizon: int | str | None = None
+    beta: Beta
+    arms: Count | None = None
+    horizon: Horizon = None
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -296,10 +248,7 @@ class Subsample(FixedSubsample):
     def __post_init__(self) -> None:
         if not isinstance(self.base, Base):
             raise TypeError(f"Subsample: base must be a base such as ma.Greedy(), not {self.base!r}")
-        object.__setattr__(self, "beta", checked_beta("Subsample", self.beta))
-        object.__setattr__(self, "horizon", checked_horizon("Subsample", self.horizon))
-        if self.arms is not None:
-            object.__setattr__(self, "arms", count("Subsample", "arms", self.arms))
+        super().__post_init__()
 
     def running_base(self) -> Base:
         """The given base."""
@@ -344,11 +293,13 @@ class SSUCB(FixedSubsample):
     533
     """
 
-    beta: float | str
+    presets: ClassVar = SSUCB_PRESETS
+
+    beta: Beta
     preset: str = "calibrated"
-    sigma: float | None = None
-    arms: int | None = None
-    horizon: int | str | None = None
+    sigma: Positive | None = None
+    arms: Count | None = None
+    horizon: Horizon = None
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -359,11 +310,7 @@ class SSUCB(FixedSubsample):
         )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", checked_beta("SSUCB", self.beta))
-        object.__setattr__(self, "horizon", checked_horizon("SSUCB", self.horizon))
-        if self.arms is not None:
-            object.__setattr__(self, "arms", count("SSUCB", "arms", self.arms))
-        store_numbers(self, "sigma")
+        super().__post_init__()
         self.running_base()
 
     @property
@@ -373,5 +320,4 @@ class SSUCB(FixedSubsample):
 
     def running_base(self) -> Base:
         """The asymptotically optimal UCB."""
-        chosen = from_preset("SSUCB", SSUCB_PRESETS, self.preset, {"sigma": self.sigma})
-        return AsymptoticUCB(sigma=positive("SSUCB", "sigma", chosen["sigma"]))
+        return AsymptoticUCB(sigma=self.chosen()["sigma"])

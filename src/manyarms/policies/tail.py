@@ -16,13 +16,14 @@ docs/theory/auto-beta.md has the proof, and measures where it is good and where 
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import BIAS, FRACTION_BITS, word_of
-from ..compiled import kernel, rarely
+from ..compiled import kernel, load_both, replaced, store_both
+from ..contract import register, verb
 from ..specs import positive
 
 AUTO = "auto"
@@ -45,11 +46,18 @@ MOST_WEIGHT = 8.0
 """With a top below 1 a chance to be alive can grow beyond 1. Levels where it could exceed this are too noisy."""
 
 
+class ToldBeta(NamedTuple):
+    """Beta is known: there is nothing to watch, and the type says so to the compiler."""
+
+    beta: float
+
+
 class Tail(NamedTuple):
     """What is known of the reservoir."""
 
     top: float
-    levels: int  # how deep it looks; 0: beta was told, and nothing is counted
+    levels: int  # how deep it looks
+    is_cramped: bool  # whether a subsample did not fit into the arrays: the run is not what it would have been
     plays: NDArray[np.int64]  # slot -> how many rewards of its arm have come while it was alive
     alive: NDArray[np.float64]  # slot -> the chance that its arm is alive
     deaths: NDArray[np.float64]  # level -> arms that died there
@@ -57,18 +65,16 @@ class Tail(NamedTuple):
     came: NDArray[np.float64]  # level -> arms that came to it alive
 
 
-def checked_beta(owner: str, beta: object) -> float | str:
+def checked_beta(owner: str, name: str, beta: Any) -> float | str:
     """A beta as its spec keeps it."""
     if isinstance(beta, str):
         if beta != AUTO:
-            raise ValueError(f"{owner}: beta must be a number above 0 or {AUTO!r}, not {beta!r}")
+            raise ValueError(f"{owner}: {name} must be a number above 0 or {AUTO!r}, not {beta!r}")
         return AUTO
-    return positive(owner, "beta", beta)
+    return positive(owner, name, beta)
 
 
-def first_beta(beta: float | str) -> float:
-    """A beta in numbers before the first reward: the one that was told, or where an estimate begins."""
-    return PRIOR_BETA if isinstance(beta, str) else beta
+Beta = Annotated[float | str, checked_beta]
 
 
 def largest_beta(beta: float | str) -> float:
@@ -84,68 +90,107 @@ def usable_levels(top: float) -> int:
     return levels
 
 
-def new_tail(owner: str, beta: float | str, slots: int, top: float = 1.0) -> Tail:
-    """Nothing is known yet; arrays for that many slots, if beta has to be estimated."""
-    is_auto = isinstance(beta, str)
-    if is_auto and top < 0.01:
+def checked_top(owner: str, beta: float | str, top: float) -> None:
+    """Below this, beta cannot be estimated."""
+    if isinstance(beta, str) and top < 0.01:
         raise ValueError(f"{owner}: beta={AUTO!r} needs a top of at least 0.01, not {top!r}; tell it beta as a number")
-    slots = slots if is_auto else 1
-    levels = LEVELS if is_auto else 1
+
+
+def new_tail(beta: float | str, slots: int, top: float = 1.0) -> ToldBeta | Tail:
+    """The beta that was told, or nothing known yet and arrays for that many slots."""
+    if not isinstance(beta, str):
+        return ToldBeta(beta=beta)
     return Tail(
         top=top,
-        levels=usable_levels(top) if is_auto else 0,
+        levels=usable_levels(top),
+        is_cramped=False,
         plays=np.zeros(slots, dtype=np.int64),
         alive=np.zeros(slots),
-        deaths=np.zeros(levels),
-        survivals=np.zeros(levels),
-        came=np.zeros(levels),
+        deaths=np.zeros(LEVELS),
+        survivals=np.zeros(LEVELS),
+        came=np.zeros(LEVELS),
     )
 
 
-@kernel
-def begin_tail(tail: Tail) -> None:
+# ---------------------------------------------------------------- verbs of a tail
+
+# is_estimated(tail) -> whether beta can change.
+is_estimated = verb("is_estimated")
+# watch_fresh_arm(tail, slot) -> None. A slot has a fresh arm now.
+watch_fresh_arm = verb("watch_fresh_arm")
+# watch_moved_arm(tail, source, target) -> None. An arm has moved from one slot to another.
+watch_moved_arm = verb("watch_moved_arm")
+# watch_reward(tail, slot, reward) -> None. Count the reward of the arm in a slot.
+watch_reward = verb("watch_reward")
+# beta_for(tail, log_rounds) -> beta for a run, or a block, of 2^log_rounds rounds.
+beta_for = verb("beta_for")
+# cautious_beta(tail, log_rounds) -> the same on the safe side, for policies that keep one arm at a time.
+cautious_beta = verb("cautious_beta")
+# fitted(tail, wanted) -> (tail, size). A subsample as large as wanted, if there is room for it; the tail takes note.
+fitted = verb("fitted")
+
+
+def told(tail: ToldBeta, log_rounds: float) -> float:
+    """The beta that was told."""
+    return tail.beta
+
+
+register(
+    ToldBeta,
+    begin=lambda tail, key: tail,
+    is_estimated=lambda tail: False,
+    watch_fresh_arm=lambda tail, slot: None,
+    watch_moved_arm=lambda tail, source, target: None,
+    watch_reward=lambda tail, slot, reward: None,
+    beta_for=told,
+    cautious_beta=told,
+    fitted=lambda tail, wanted: (tail, wanted),
+)
+
+
+def begin_tail(tail: Tail, key: int) -> Tail:
     """Forget what was counted."""
     for level in range(tail.deaths.size):
         tail.deaths[level] = 0.0
         tail.survivals[level] = 0.0
         tail.came[level] = 0.0
-    tail.plays[0] = 0
-    tail.alive[0] = 1.0
+    watch_fresh(tail, 0)
+    return replaced(tail, is_cramped=False)
 
 
 @kernel
-def watch_fresh_arm(tail: Tail, slot: int) -> None:
-    """A slot has a fresh arm now."""
-    if rarely(tail.levels > 0):
-        tail.plays[slot] = 0
-        tail.alive[slot] = 1.0
+def watch_fresh(tail: Tail, slot: int) -> None:
+    """Nothing has come of its arm."""
+    tail.plays[slot] = 0
+    tail.alive[slot] = 1.0
 
 
-@kernel
-def watch_moved_arm(tail: Tail, source: int, target: int) -> None:
-    """An arm has moved from one slot to another."""
-    if rarely(tail.levels > 0):
-        tail.plays[target] = tail.plays[source]
-        tail.alive[target] = tail.alive[source]
+def watch_moved(tail: Tail, source: int, target: int) -> None:
+    """What is known of the arm goes with it."""
+    tail.plays[target] = tail.plays[source]
+    tail.alive[target] = tail.alive[source]
 
 
-@kernel
-def watch_reward(tail: Tail, slot: int, reward: float) -> None:
-    """Count the reward of the arm in a slot, if beta has to be estimated and the arm can be alive."""
-    if rarely(tail.levels > 0):
-        alive = tail.alive[slot]
-        if alive != 0.0:
-            n = tail.plays[slot] + 1
-            level = level_of(n)
-            if level < tail.levels:
-                if n == 1 << level:
-                    tail.came[level] += alive
-                # Rewards beyond [-1, 1] cannot be those of a mean in [0, 1] and any noise of the package.
-                survives = alive * (min(max(reward, -1.0), 1.0) / tail.top)
-                tail.deaths[level] += alive - survives
-                tail.survivals[level] += survives / n
-                tail.plays[slot] = n
-                tail.alive[slot] = survives
+def watch(tail: Tail, slot: int, reward: float) -> None:
+    """Let the arm die of its loss, as far as it can be alive."""
+    plays, alive = load_both(tail.plays, tail.alive, slot)
+    if alive != 0.0:
+        n = plays + 1
+        level = level_of(n)
+        if level < tail.levels:
+            if n == 1 << level:
+                tail.came[level] += alive
+            # Rewards beyond [-1, 1] cannot be those of a mean in [0, 1] and any noise of the package.
+            survives = alive * (min(max(reward, -1.0), 1.0) / tail.top)
+            tail.deaths[level] += alive - survives
+            tail.survivals[level] += survives / n
+            store_both(tail.plays, tail.alive, slot, n, survives)
+
+
+def fitted_tail(tail: Tail, wanted: int) -> tuple[Tail, int]:
+    """Once cramped, always cramped."""
+    room = tail.plays.size
+    return replaced(tail, is_cramped=tail.is_cramped or wanted > room), min(wanted, room)
 
 
 @kernel
@@ -186,17 +231,6 @@ def estimated_beta(tail: Tail, log_rounds: float) -> float:
 
 
 @kernel
-def cautious_beta(tail: Tail, log_rounds: float) -> float:
-    """The estimate less one standard error, which is a share 1 / sqrt(deaths) of it.
-
-    For policies that keep one arm at a time: a beta too large makes them content with the arm they have, and then they
-    learn nothing more of others.
-    """
-    doubt = 1.0 / math.sqrt(1.0 + max(tail.deaths[0], 0.0))
-    return max((1.0 - doubt) * estimated_beta(tail, log_rounds), LEAST_BETA)
-
-
-@kernel
 def trust_in(came: float, left: float) -> float:
     """How far those who came to a level stand for all that were left alive above it: their ratio to the power 4.
 
@@ -210,6 +244,29 @@ def trust_in(came: float, left: float) -> float:
     return share * share
 
 
-def explained(tail: Tail, log_rounds: float) -> dict[str, Any]:
+def cautious_estimate(tail: Tail, log_rounds: float) -> float:
+    """The estimate less one standard error, which is a share 1 / sqrt(deaths) of it.
+
+    For policies that keep one arm at a time: a beta too large makes them content with the arm they have, and then they
+    learn nothing more of others.
+    """
+    doubt = 1.0 / math.sqrt(1.0 + max(tail.deaths[0], 0.0))
+    return max((1.0 - doubt) * estimated_beta(tail, log_rounds), LEAST_BETA)
+
+
+register(
+    Tail,
+    begin=begin_tail,
+    is_estimated=lambda tail: True,
+    watch_fresh_arm=watch_fresh,
+    watch_moved_arm=watch_moved,
+    watch_reward=watch,
+    beta_for=estimated_beta,
+    cautious_beta=cautious_estimate,
+    fitted=fitted_tail,
+)
+
+
+def explained(tail: ToldBeta | Tail, log_rounds: float) -> dict[str, Any]:
     """For ``explain``: the estimate, if beta is one."""
-    return {"beta": float(estimated_beta(tail, log_rounds))} if tail.levels > 0 else {}
+    return {"beta": float(beta_for(tail, log_rounds))} if is_estimated(tail) else {}

@@ -21,82 +21,52 @@ needs room for as many numbers as there are rounds.
 """
 
 import dataclasses
-import math
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import binary_log, natural_log, power
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, register
-from ..specs import count, fraction, number, positive
-from .base import (
-    DOUBLING,
+from ..contract import Choice, Counts, begin
+from ..specs import Fraction, Positive, count, number
+from .base import DOUBLING, Horizon, OneArmPolicy
+from .blocks import (
     NO_BLOCK,
-    NOTHING,
+    NO_COUNTS,
     Block,
-    Policy,
-    Tally,
-    block_counts,
-    checked_horizon,
-    horizon_number,
-    last_block_rank,
-    observe_nothing,
+    after_round,
+    ask_one_arm,
+    block_length,
+    explained_block,
+    is_over,
+    longest_block,
+    next_block,
+    register_policy,
+    with_arm,
+    with_block,
 )
 from .tail import (
+    Beta,
     Tail,
-    begin_tail,
+    ToldBeta,
     cautious_beta,
-    checked_beta,
+    checked_top,
     explained,
-    first_beta,
+    is_estimated,
     new_tail,
     watch_fresh_arm,
     watch_reward,
 )
+from .windows import falls_short, fill_bonuses
 
 WINDOWS = 32
 """Of 1, 2, 4, … rewards: no run has more than 2^31 rounds."""
 
-# ---------------------------------------------------------------- windows, which AUCBTASW uses too
-
-
-@kernel
-def fill_bonuses(bonuses: Any, width: float, log_rounds: float) -> None:
-    """The benefit of the doubt: sqrt(width · log_rounds / w) for the mean of the last w = 1, 2, 4, … rewards."""
-    window = 1
-    for place in range(bonuses.size):
-        bonuses[place] = math.sqrt(width * log_rounds / window)
-        window *= 2
-
-
-@kernel
-def falls_short(sums: Any, bonuses: Any, level: float, plays: int) -> bool:
-    """Whether the mean of the last 1, 2, 4, … rewards and its bonus is below the level for some of these windows.
-
-    ``sums``: n -> sum of the arm's first n rewards, up to n = plays.
-    """
-    window = 1
-    share = 1.0  # 1 / window
-    place = 0
-    while window <= plays:
-        mean = (sums[plays] - sums[plays - window]) * share
-        if mean + bonuses[place] < level:
-            return True
-        window *= 2
-        share *= 0.5
-        place += 1
-    return False
-
-
-# ---------------------------------------------------------------- the policy
-
 
 class UCBTASWSettings(NamedTuple):
-    """The spec in numbers; none but an estimated beta ever changes."""
+    """The spec in numbers; it never changes."""
 
-    beta: float
     variation: float  # V_T; -1: not told
     changes: float  # S_T - 1; -1: not told
     delta: float  # -1: from the two above
@@ -109,19 +79,31 @@ class UCBTASWState(NamedTuple):
     """A run of the algorithm."""
 
     settings: UCBTASWSettings
-    tail: Tail  # what is known of beta
+    tail: ToldBeta | Tail  # what is known of beta
     sums: NDArray[np.float64]  # n -> sum of the arm's first n rewards
     bonuses: NDArray[np.float64]  # k -> what is added to the mean of the last 2^k rewards
     block: Block
-    rounds_left: int  # in this block
     level: float  # top - delta: an arm below this is dropped
     arm: int  # the arm in play
     plays: int  # how many of its rewards have come
-    tally: Tally
+    counts: Counts
+
+
+def checked_variation(owner: str, name: str, variation: Any) -> float:
+    """A number of at least 0."""
+    result = number(owner, name, variation)
+    if result < 0.0:
+        raise ValueError(f"{owner}: {name} must be at least 0, not {result!r}")
+    return result
+
+
+def checked_changes(owner: str, name: str, changes: Any) -> int:
+    """A whole number of at least 0."""
+    return count(owner, name, changes, least=0)
 
 
 @dataclasses.dataclass(frozen=True)
-class UCBTASW(Policy):
+class UCBTASW(OneArmPolicy):
     """One arm at a time under a threshold that fits the known changes (Kim, Vojnović & Yun, Algorithm 1).
 
     Tell it ``variation`` or ``changes``, or both, of which the smaller threshold counts; or ``delta`` itself.
@@ -157,13 +139,13 @@ class UCBTASW(Policy):
     True
     """
 
-    beta: float | str
-    variation: float | None = None
-    changes: int | None = None
-    delta: float | None = None
-    width: float = 12.0
-    top: float = 1.0
-    horizon: int | str | None = None
+    beta: Beta
+    variation: Annotated[float, checked_variation] | None = None
+    changes: Annotated[int, checked_changes] | None = None
+    delta: Fraction | None = None
+    width: Positive = 12.0
+    top: Fraction = 1.0
+    horizon: Horizon = None
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -175,76 +157,45 @@ class UCBTASW(Policy):
         )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", checked_beta("UCBTASW", self.beta))
+        super().__post_init__()
         if self.variation is None and self.changes is None and self.delta is None:
             raise ValueError("UCBTASW: tell it variation or changes, or delta; AUCBTASW needs none of them")
-        if self.variation is not None:
-            object.__setattr__(self, "variation", number("UCBTASW", "variation", self.variation))
-            if self.variation < 0.0:
-                raise ValueError(f"UCBTASW: variation must be at least 0, not {self.variation!r}")
-        if self.changes is not None:
-            object.__setattr__(self, "changes", count("UCBTASW", "changes", self.changes, least=0))
-        if self.delta is not None:
-            object.__setattr__(self, "delta", fraction("UCBTASW", "delta", self.delta))
-        object.__setattr__(self, "width", positive("UCBTASW", "width", self.width))
-        object.__setattr__(self, "top", fraction("UCBTASW", "top", self.top))
-        object.__setattr__(self, "horizon", checked_horizon("UCBTASW", self.horizon))
-        new_tail("UCBTASW", self.beta, 1, self.top)
+        checked_top("UCBTASW", self.beta, self.top)
 
     def settings(self) -> UCBTASWSettings:
         """The spec in numbers."""
         return UCBTASWSettings(
-            beta=first_beta(self.beta),
             variation=-1.0 if self.variation is None else self.variation,
             changes=-1.0 if self.changes is None else float(self.changes),
             delta=-1.0 if self.delta is None else self.delta,
             width=self.width,
             top=self.top,
-            horizon=horizon_number(self.horizon),
+            horizon=self.known_horizon,
         )
-
-    def slots(self, rounds: int) -> int:
-        """One: the arm in play."""
-        return 1
 
     def start(self, rounds: int) -> UCBTASWState:
         """A state with room for an arm that is played in all rounds of the longest block."""
-        longest = rounds
-        if horizon_number(self.horizon) == 0:
-            longest = min(rounds, 2 ** last_block_rank(rounds))
+        longest = rounds if self.known_horizon else min(rounds, longest_block(0, rounds))
         return UCBTASWState(
             settings=self.settings(),
-            tail=new_tail("UCBTASW", self.beta, 1, self.top),
+            tail=new_tail(self.beta, 1, self.top),
             sums=np.zeros(longest + 1),
             bonuses=np.zeros(WINDOWS),
             block=NO_BLOCK,
-            rounds_left=0,
             level=0.0,
             arm=0,
             plays=0,
-            tally=NOTHING,
+            counts=NO_COUNTS,
         )
-
-    def kept_arms(self, state: UCBTASWState) -> NDArray[np.int64]:
-        """The arm in play."""
-        return np.array([state.arm], dtype=np.int64)
 
     def explain(self, state: UCBTASWState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
-        return {
-            "episode": 1,
-            "block_rank": state.block.rank,
-            "block_length": state.block.length,
-            "rounds_left_in_block": max(state.rounds_left, 0),
-            "arms": 1,
-            "plays_of_arm": state.plays,
-            "threshold": state.settings.top - state.level,
-            "last_restart": None,
-        } | explained(state.tail, binary_log(float(state.block.length)))
+        own = {"plays_of_arm": state.plays, "threshold": state.settings.top - state.level}
+        return explained_block(state) | own | explained(state.tail, binary_log(float(state.block.length)))
 
 
 @kernel
-def threshold_for(settings: UCBTASWSettings, rounds: float) -> float:
+def threshold_for(settings: UCBTASWSettings, beta: float, rounds: float) -> float:
     """The least of what is told: delta; delta_V of the variation; delta_S of the number of changes.
 
     delta_V = max((V / T)^(1 / (b + 2)), T^(-1 / (b + 1))) and delta_S = (S / T)^(1 / (b + 1)), with b = beta or 1,
@@ -252,7 +203,7 @@ def threshold_for(settings: UCBTASWSettings, rounds: float) -> float:
     """
     if settings.delta >= 0.0:
         return settings.delta
-    b = max(settings.beta, 1.0)
+    b = max(beta, 1.0)
     delta = 1.0
     if settings.variation >= 0.0:
         follow_changes = power(settings.variation / rounds, 1.0 / (b + 2.0))
@@ -263,91 +214,67 @@ def threshold_for(settings: UCBTASWSettings, rounds: float) -> float:
 
 
 @kernel
-def settings_for(state: UCBTASWState, rounds: float) -> UCBTASWSettings:
-    """The settings, with the present estimate of beta for that many rounds."""
-    settings = state.settings
-    if state.tail.levels == 0:
-        return settings
-    return replaced(settings, beta=cautious_beta(state.tail, binary_log(rounds)))
+def counted_rounds(length: int) -> float:
+    """T: the length of a block, at least 2."""
+    return float(max(length, 2))
 
 
 @kernel
-def open_block(state: UCBTASWState, rank: int, opened: int, tally: Tally) -> UCBTASWState:
-    """A fresh arm and the threshold: for the whole run if its length is known, else for the next doubling block."""
-    length = 1 << rank
-    if state.settings.horizon > 0:
-        length = state.settings.horizon
-    rounds = float(max(length, 2))
-    settings = settings_for(state, rounds)
-    fill_bonuses(state.bonuses, settings.width, natural_log(rounds))
-    state.sums[0] = 0.0
+def present_level(state: UCBTASWState, length: int) -> float:
+    """Top - delta for a block of that length, as far as beta is known."""
+    rounds = counted_rounds(length)
+    return state.settings.top - threshold_for(state.settings, cautious_beta(state.tail, binary_log(rounds)), rounds)
+
+
+@kernel
+def with_fresh_arm(state: UCBTASWState) -> UCBTASWState:
+    """A fresh arm is in play."""
     watch_fresh_arm(state.tail, 0)
-    return replaced(
+    return replaced(state, arm=state.counts.arms, plays=0, counts=with_arm(state.counts))
+
+
+@kernel
+def open_block(state: UCBTASWState, rank: int) -> UCBTASWState:
+    """A fresh arm and the threshold: for the whole run if its length is known, else for the next doubling block."""
+    length = block_length(state.settings.horizon, rank)
+    fill_bonuses(state.bonuses, state.settings.width, natural_log(counted_rounds(length)))
+    state.sums[0] = 0.0
+    opened = replaced(
         state,
-        settings=settings,
-        block=Block(number=state.block.number + 1, rank=rank, length=length, size=1, opened=opened),
-        rounds_left=length,
-        level=settings.top - threshold_for(settings, rounds),
-        arm=tally.arms,
-        plays=0,
-        tally=replaced(tally, restarts=0, arms=tally.arms + 1),
+        block=next_block(state.block, rank, length, 1),
+        level=present_level(state, length),
+        counts=with_block(state.counts, 0),
     )
+    return with_fresh_arm(opened)
 
 
-def begin(state: UCBTASWState, key: int) -> UCBTASWState:
+def begin_ucbt_asw(state: UCBTASWState, key: int) -> UCBTASWState:
     """The first block."""
-    begin_tail(state.tail)
-    clean = replaced(
-        state,
-        block=NO_BLOCK,
-        rounds_left=0,
-        level=0.0,
-        arm=0,
-        plays=0,
-        tally=NOTHING,
-    )
-    return open_block(clean, 1, 0, clean.tally)
+    return open_block(replaced(state, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS), 1)
 
 
-def ask(state: UCBTASWState, round: int, waiting: int) -> Choice:
-    """The arm in play."""
-    return Choice(slot=0, arm=state.arm, probability=1.0, block=state.block.number, round=round)
+def learn(state: UCBTASWState, choice: Choice, reward: float) -> UCBTASWState:
+    """Take in the reward of the arm in play; a fresh arm if the block is over."""
+    told = replaced(state, block=after_round(state.block))
+    is_of_arm = choice.arm == state.arm  # a late reward may belong to an arm that is dropped already
+    if is_of_arm:
+        watch_reward(state.tail, 0, reward)
+    if rarely(is_over(told.block, state.settings.horizon)):
+        return open_block(told, told.block.rank + 1)
+    return with_reward(told, reward) if is_of_arm else told
 
 
-def tell(state: UCBTASWState, choice: Choice, reward: float) -> UCBTASWState:
-    """Add the reward; go on with the arm or a fresh one."""
-    tally = state.tally
-    rounds_left = state.rounds_left
-    arm = state.arm
-    plays = state.plays
-    settings = state.settings
-    level = state.level
-    if rarely(choice.block != state.block.number):
-        tally = replaced(tally, restarts=0, ignored=tally.ignored + 1)
-    else:
-        rounds_left -= 1
-        if choice.arm == arm:
-            watch_reward(state.tail, 0, reward)
-        if rarely(rounds_left == 0) and settings.horizon == 0:
-            return open_block(state, state.block.rank + 1, state.block.opened + state.block.length, tally)
-        if choice.arm == arm:  # a late reward may belong to an arm that is dropped already
-            plays += 1
-            state.sums[plays] = state.sums[plays - 1] + reward
-            if rarely(falls_short(state.sums, state.bonuses, level, plays)):
-                arm = tally.arms
-                plays = 0
-                tally = replaced(tally, restarts=0, arms=tally.arms + 1)
-                if state.tail.levels > 0:
-                    rounds = float(max(state.block.length, 2))
-                    watch_fresh_arm(state.tail, 0)
-                    settings = settings_for(state, rounds)
-                    level = settings.top - threshold_for(settings, rounds)
-    return replaced(state, settings=settings, rounds_left=rounds_left, level=level, arm=arm, plays=plays, tally=tally)
+@kernel
+def with_reward(state: UCBTASWState, reward: float) -> UCBTASWState:
+    """Add the reward; a fresh arm if this one falls short."""
+    plays = state.plays + 1
+    state.sums[plays] = state.sums[plays - 1] + reward
+    if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
+        fresh = with_fresh_arm(state)
+        if is_estimated(state.tail):
+            return replaced(fresh, level=present_level(state, state.block.length))
+        return fresh
+    return replaced(state, plays=plays)
 
 
-def counts(state: UCBTASWState) -> Counts:
-    """Its own counts."""
-    return block_counts(state.block, state.tally)
-
-
-register(UCBTASWState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe_nothing)
+register_policy(UCBTASWState, begin=begin_ucbt_asw, ask=ask_one_arm, learn=learn)

@@ -12,15 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract import Choice, Counts, register
-from .base import Policy, observe_nothing
+from ..compiled import replaced
+from ..contract import Choice, Counts
+from .base import Policy
+from .blocks import NO_COUNTS, register_policy, with_block
 
 
 class UniformPlayState(NamedTuple):
-    """How many rewards have come in."""
+    """Nothing but what it counts."""
 
-    told: int
-    ask_of_last: int  # the greatest ask that was answered
+    counts: Counts  # one block; as many arms as the greatest ask that was answered
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +39,7 @@ class UniformPlay(Policy):
 
     def start(self, rounds: int) -> UniformPlayState:
         """Nothing to allocate."""
-        return UniformPlayState(told=0, ask_of_last=0)
+        return UniformPlayState(counts=NO_COUNTS)
 
     def slots(self, rounds: int) -> int:
         """One: the arm of this round."""
@@ -51,7 +52,7 @@ class UniformPlay(Policy):
 
 def begin(state: UniformPlayState, key: int) -> UniformPlayState:
     """Nothing told."""
-    return UniformPlayState(told=0, ask_of_last=0)
+    return UniformPlayState(counts=with_block(NO_COUNTS, 0))
 
 
 def ask(state: UniformPlayState, round: int, waiting: int) -> Choice:
@@ -60,13 +61,8 @@ def ask(state: UniformPlayState, round: int, waiting: int) -> Choice:
 
 
 def tell(state: UniformPlayState, choice: Choice, reward: float) -> UniformPlayState:
-    """Count it."""
-    return UniformPlayState(told=state.told + 1, ask_of_last=max(state.ask_of_last, choice.round))
+    """One arm for each ask; rewards may come in any order."""
+    return UniformPlayState(counts=replaced(state.counts, arms=max(state.counts.arms, choice.round)))
 
 
-def counts(state: UniformPlayState) -> Counts:
-    """One block, one arm for each ask."""
-    return Counts(restarts=0, blocks=1, arms=state.ask_of_last, ignored=0)
-
-
-register(UniformPlayState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe_nothing)
+register_policy(UniformPlayState, begin=begin, ask=ask, tell=tell)

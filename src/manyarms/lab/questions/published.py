@@ -42,6 +42,7 @@ from ...contract import (
 )
 from ...drifts.base import Drift, register_drift
 from ...policies import Policy
+from ...policies.blocks import NO_COUNTS, register_policy
 from ...specs import Count
 from ...streams import UNSET_KEY, address, bits_at
 from ...world import World, WorldState
@@ -54,10 +55,7 @@ class CappedState(NamedTuple):
     key: int
     most: int  # blocks in an episode
     opened: int  # blocks of the policy when its episode began
-    arms: int  # drawn before the policy was begun anew
-    blocks: int
-    restarts: int
-    ignored: int
+    past: Counts  # before the policy was begun anew
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,9 +84,9 @@ class Capped(Policy):
     horizon: Count | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if getattr(self.policy, "sees_means", True):
             raise TypeError(f"Capped: policy must be a policy that plays in blocks, not {self.policy!r}")
-        super().__post_init__()
 
     def with_horizon(self, horizon: int) -> "Capped":
         """The horizon is also told to the policy inside."""
@@ -123,72 +121,66 @@ class Capped(Policy):
             key=UNSET_KEY,
             most=self.most_blocks(),
             opened=0,
-            arms=0,
-            blocks=0,
-            restarts=0,
-            ignored=0,
+            past=NO_COUNTS,
         )
 
     def kept_arms(self, state: CappedState) -> NDArray[np.int64]:
         """Those of the policy."""
-        return self.policy.kept_arms(state.policy) + state.arms
+        return self.policy.kept_arms(state.policy) + state.past.arms
+
+
+@kernel
+def numbered_on(choice: Choice, past: Counts, sign: int) -> Choice:
+    """The choice with the arms and blocks of the past added (sign 1) or taken away (sign -1)."""
+    return replaced(choice, arm=choice.arm + sign * past.arms, block=choice.block + sign * past.blocks)
+
+
+@kernel
+def in_all(past: Counts, present: Counts) -> Counts:
+    """The sums of two counts."""
+    return Counts(
+        restarts=past.restarts + present.restarts,
+        blocks=past.blocks + present.blocks,
+        arms=past.arms + present.arms,
+        ignored=past.ignored + present.ignored,
+    )
 
 
 def begin_capped(state: CappedState, key: int) -> CappedState:
     """The first episode."""
-    return replaced(state, policy=begin(state.policy, key), key=key, opened=0, arms=0, blocks=0, restarts=0, ignored=0)
+    return replaced(state, policy=begin(state.policy, key), key=key, opened=0, past=NO_COUNTS)
 
 
 def ask_capped(state: CappedState, round: int, waiting: int) -> Choice:
     """What the policy asks for; its arms and blocks are numbered on."""
-    choice: Choice = ask(state.policy, round, waiting)
-    return replaced(choice, arm=choice.arm + state.arms, block=choice.block + state.blocks, round=round)
-
-
-@kernel
-def inner(state: CappedState, choice: Choice) -> Choice:
-    """A choice as the policy made it."""
-    return replaced(choice, arm=choice.arm - state.arms, block=choice.block - state.blocks)
+    return numbered_on(ask(state.policy, round, waiting), state.past, 1)
 
 
 def tell_capped(state: CappedState, choice: Choice, reward: float) -> CappedState:
     """Tell the policy; when it opens one block too many in its episode, begin it anew instead."""
     before = counts(state.policy)
-    policy = tell(state.policy, inner(state, choice), reward)
+    policy = tell(state.policy, numbered_on(choice, state.past, -1), reward)
     after = counts(policy)
     opened = state.opened
     if after.restarts != before.restarts:
         opened = before.blocks
     if rarely(after.blocks - opened > state.most):
-        return replaced(
-            state,
-            policy=begin(policy, state.key),
-            opened=0,
-            arms=state.arms + before.arms,
-            blocks=state.blocks + before.blocks,
-            restarts=state.restarts + before.restarts + 1,
-            ignored=state.ignored + after.ignored,
-        )
+        ended = replaced(before, restarts=before.restarts + 1, ignored=after.ignored)
+        return replaced(state, policy=begin(policy, state.key), opened=0, past=in_all(state.past, ended))
     return replaced(state, policy=policy, opened=opened)
 
 
 def observe_capped(state: CappedState, world: Any, choice: Choice) -> CappedState:
     """Pass it on."""
-    return replaced(state, policy=observe(state.policy, world, inner(state, choice)))
+    return replaced(state, policy=observe(state.policy, world, numbered_on(choice, state.past, -1)))
 
 
 def counts_capped(state: CappedState) -> Counts:
     """Over all episodes; one that was cut off counts as a restart."""
-    now = counts(state.policy)
-    return Counts(
-        restarts=state.restarts + now.restarts,
-        blocks=state.blocks + now.blocks,
-        arms=state.arms + now.arms,
-        ignored=state.ignored + now.ignored,
-    )
+    return in_all(state.past, counts(state.policy))
 
 
-register(
+register_policy(
     CappedState, begin=begin_capped, ask=ask_capped, tell=tell_capped, counts=counts_capped, observe=observe_capped
 )
 
