@@ -27,7 +27,7 @@ class Checked:
     """A frozen dataclass whose fields check themselves."""
 
     def __post_init__(self) -> None:
-        owner = type(self)
+        owner: Any = type(self)
         checks: Mapping[str, Check] = checks_of(owner)
         self._keep(**{name: check(owner.__name__, name, getattr(self, name)) for name, check in checks.items()})
 

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import natural_log
-from ..compiled import kernel, load_both, load_two, rarely, replaced, store_both
+from ..compiled import kernel, load_two, rarely, replaced
 from ..contract import Choice, register
-from ..specs import positive
+from ..specs import Positive
 from ..streams import i64, u64
-from .base import Base, next_untried
+from .base import Base, count_reward, forget_rewards, next_untried
 from .tournament import leaves_for, tournament_nodes
 
 LARGEST_SIGMA = 10.0
@@ -87,7 +87,7 @@ class AsymptoticUCB(Base):
     AsymptoticUCB(sigma=0.5)
     """
 
-    sigma: float = 1.0
+    sigma: Positive = 1.0
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -95,7 +95,7 @@ class AsymptoticUCB(Base):
         return (cls(sigma=0.5),)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", positive("AsymptoticUCB", "sigma", self.sigma))
+        super().__post_init__()
         if self.sigma > LARGEST_SIGMA:
             raise ValueError(
                 f"AsymptoticUCB: sigma must be at most {LARGEST_SIGMA:g}, not {self.sigma!r}; rewards lie in [0, 1], "
@@ -329,8 +329,8 @@ def new_lease(base: AsymptoticUCBState, slot: int, level: float, round: int) -> 
 
 def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: float) -> AsymptoticUCBState:
     """No arm has been played: every index is infinite and the lowest slot wins."""
+    forget_rewards(base.plays, base.sums, arms)
     for slot in range(arms):
-        store_both(base.plays, base.sums, slot, 0, 0.0)
         base.lines[2 * slot] = UNTRIED
         base.lines[2 * slot + 1] = 0.0
     nobody = 2 * arms
@@ -368,10 +368,7 @@ def pick(base: AsymptoticUCBState, key: int, round: int, waiting: int) -> tuple[
 def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> AsymptoticUCBState:
     """Move the played arm's line, raise the level to that of the coming round, settle the tree."""
     slot = choice.slot
-    plays, total = load_both(base.plays, base.sums, slot)
-    plays += 1
-    total += reward
-    store_both(base.plays, base.sums, slot, plays, total)
+    plays, total = count_reward(base.plays, base.sums, slot, reward)
     told = base.told + 1
     clock = ticked(base.clock, told + 1)
     level = base.sigma * math.sqrt(2.0 * clock.confidence)

@@ -3,7 +3,7 @@
 import abc
 from typing import Any, ClassVar
 
-from ..compiled import kernel, rarely
+from ..compiled import kernel, load_both, rarely, store_both
 from ..specs import Spec
 
 
@@ -20,6 +20,23 @@ class Base(Spec, abc.ABC, abstract=True):
     @abc.abstractmethod
     def start(self, slots: int) -> Any:
         """A state with arrays for ``slots`` arms. ``renew`` it before the first pick."""
+
+
+@kernel
+def forget_rewards(plays: Any, sums: Any, arms: int) -> None:
+    """None of the first ``arms`` slots has been played. Plays and sums are neighbours in their state."""
+    for slot in range(arms):
+        store_both(plays, sums, slot, 0, 0.0)
+
+
+@kernel
+def count_reward(plays: Any, sums: Any, slot: int, reward: float) -> tuple[int, float]:
+    """One more play of a slot; its plays and the sum of its rewards."""
+    played, total = load_both(plays, sums, slot)
+    played += 1
+    total += reward
+    store_both(plays, sums, slot, played, total)
+    return played, total
 
 
 @kernel

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
 from ..contract import Choice, register
-from .base import Base
+from .base import Base, count_reward, forget_rewards
 
 
 class SuccessiveEliminationState(NamedTuple):
@@ -31,8 +31,8 @@ class SuccessiveEliminationState(NamedTuple):
     active: int
     told: int  # rewards in this phase
     order: NDArray[np.uint32]  # the active slots, in the order they are played
-    sums: NDArray[np.float64]  # slot -> rewards
     plays: NDArray[np.int64]  # slot -> plays
+    sums: NDArray[np.float64]  # slot -> rewards
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +53,8 @@ class SuccessiveElimination(Base):
             active=0,
             told=0,
             order=np.zeros(slots, dtype=np.uint32),
-            sums=np.zeros(slots, dtype=np.float64),
             plays=np.zeros(slots, dtype=np.int64),
+            sums=np.zeros(slots, dtype=np.float64),
         )
 
 
@@ -68,10 +68,9 @@ def renew(
     base: SuccessiveEliminationState, arms: int, horizon: float, log_horizon: float
 ) -> SuccessiveEliminationState:
     """All arms are active, none has been played."""
+    forget_rewards(base.plays, base.sums, arms)
     for slot in range(arms):
         base.order[slot] = slot
-        base.sums[slot] = 0.0
-        base.plays[slot] = 0
     return replaced(base, log_term=natural_log(2.0 * arms * horizon * horizon), active=arms, told=0)
 
 
@@ -82,8 +81,7 @@ def pick(base: SuccessiveEliminationState, key: int, round: int, waiting: int) -
 
 def learn(base: SuccessiveEliminationState, choice: Choice, reward: float) -> SuccessiveEliminationState:
     """Count the reward; at the end of a phase, drop the arms that are surely worse than the best."""
-    base.sums[choice.slot] += reward
-    base.plays[choice.slot] += 1
+    count_reward(base.plays, base.sums, choice.slot, reward)
     told = base.told + 1
     active = base.active
     if told >= active:

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import power
-from ..compiled import kernel, load_both, replaced, store_both
+from ..compiled import kernel, load_both, replaced
 from ..contract import Choice, register
 from ..streams import beta_draw, bits_at, uniform
-from .base import Base
+from .base import Base, count_reward, forget_rewards
 
 
 class ThompsonState(NamedTuple):
@@ -78,8 +78,7 @@ def drawn_mean(base: ThompsonState, slot: int, bits: int) -> float:
 
 def renew(base: ThompsonState, arms: int, horizon: float, log_horizon: float) -> ThompsonState:
     """Nothing is known of any arm."""
-    for slot in range(arms):
-        store_both(base.plays, base.sums, slot, 0, 0.0)
+    forget_rewards(base.plays, base.sums, arms)
     return replaced(base, arms=arms)
 
 
@@ -97,9 +96,7 @@ def pick(base: ThompsonState, key: int, round: int, waiting: int) -> tuple[int, 
 
 def learn(base: ThompsonState, choice: Choice, reward: float) -> ThompsonState:
     """Count a success, a failure, or a part of each."""
-    slot = choice.slot
-    plays, total = load_both(base.plays, base.sums, slot)
-    store_both(base.plays, base.sums, slot, plays + 1, total + min(max(reward, 0.0), 1.0))
+    count_reward(base.plays, base.sums, choice.slot, min(max(reward, 0.0), 1.0))
     return base
 
 
