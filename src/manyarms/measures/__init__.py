@@ -11,19 +11,10 @@ from .bounds import (
     stationary_rate,
     variation_rate,
 )
-from .episodes import (
-    Corruption,
-    Detection,
-    Detections,
-    Episode,
-    Episodes,
-    RegretPart,
-    RegretParts,
-    corruption,
-    decomposed_regret,
-    detections,
-    episodes_of_run,
-)
+from .detection import Detection, Detections, detections
+from .episodes import Episode, Episodes, episodes_of_run
+from .mild_corruption import Corruption, corruption
+from .regret_parts import RegretPart, RegretParts, decomposed_regret
 from .reservoir import (
     Advice,
     ReservoirEstimate,
@@ -35,12 +26,12 @@ from .rules import FiniteShiftRule, ShiftRule
 from .shifts import (
     Shift,
     Shifts,
-    ShiftStream,
     Witness,
     finite_significant_shifts,
     first_unsafe_round,
     significant_shifts,
 )
+from .stream import ShiftStream
 from .variation import Variation, realized_variation
 
 __all__ = [
