@@ -306,9 +306,9 @@ def test_a_policy_that_depends_on_hidden_state_is_found_out(monkeypatch):
 
 def test_a_base_that_does_not_forget_is_found_out(monkeypatch):
     def keeps_its_sums(base, arms, horizon, log_horizon):
-        sums = base.sums.copy()
+        sums = base.rewards.sums.copy()
         renewed = indexed.renew(base, arms, horizon, log_horizon)
-        base.sums[:] = sums
+        base.rewards.sums[:] = sums
         return renewed
 
     monkeypatch.setitem(VERBS["renew"].kernels, indexed.IndexedState, keeps_its_sums)

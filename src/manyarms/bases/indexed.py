@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..compiled import replaced
 from ..contract import Choice, index_of, register
 from ..contract import renew as renew_index
-from .base import Base, count_reward, forget_rewards, next_untried
+from .base import Base, Rewards, earn, forget, new_rewards, next_untried
 from .tournament import new_tournament, open_tournament, rank, slot_of
 
 
@@ -27,8 +27,7 @@ class IndexedState(NamedTuple):
     tried: int  # how many arms have been played
     leaves: int
     leader: int  # the slot with the largest index
-    plays: NDArray[np.int64]  # slot -> plays
-    sums: NDArray[np.float64]  # slot -> rewards
+    rewards: Rewards
     keys: NDArray[np.int64]  # tournament of the indices
 
 
@@ -49,15 +48,14 @@ class Indexed(Base, abstract=True):
             tried=0,
             leaves=1,
             leader=0,
-            plays=np.zeros(slots, dtype=np.int64),
-            sums=np.zeros(slots, dtype=np.float64),
+            rewards=new_rewards(slots),
             keys=new_tournament(slots),
         )
 
 
 def renew(base: IndexedState, arms: int, horizon: float, log_horizon: float) -> IndexedState:
     """No arm has been played: every index is infinite."""
-    forget_rewards(base.plays, base.sums, arms)
+    forget(base.rewards, arms)
     return replaced(
         base,
         index=renew_index(base.index, arms, horizon, log_horizon),
@@ -70,7 +68,7 @@ def renew(base: IndexedState, arms: int, horizon: float, log_horizon: float) -> 
 
 def pick(base: IndexedState, key: int, round: int, waiting: int) -> tuple[int, float]:
     """The argmax of the index; untried arms have an infinite one."""
-    slot = next_untried(base.plays, base.arms, base.tried, waiting)
+    slot = next_untried(base.rewards, base.arms, base.tried, waiting)
     if slot < 0:
         slot = base.leader
     return slot, 1.0
@@ -78,7 +76,7 @@ def pick(base: IndexedState, key: int, round: int, waiting: int) -> tuple[int, f
 
 def learn(base: IndexedState, choice: Choice, reward: float) -> IndexedState:
     """Only the played arm's index moves."""
-    plays, total = count_reward(base.plays, base.sums, choice.slot, reward)
+    plays, total = earn(base.rewards, choice.slot, reward)
     leader = rank(base.keys, base.leaves, choice.slot, index_of(base.index, plays, total))
     return replaced(base, tried=base.tried + (1 if plays == 1 else 0), leader=slot_of(leader, base.leaves))
 

@@ -39,13 +39,7 @@ class Detections(Entries[Detection]):
 
     _noun = "shift"
     false_restarts: tuple[int, ...]
-    _detections: tuple[Detection, ...] = dataclasses.field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self._detections)
-
-    def _entry(self, number: int) -> Detection:
-        return self._detections[number]
+    _entries: tuple[Detection, ...] = dataclasses.field(repr=False)
 
     @property
     def missed(self) -> tuple[int, ...]:
@@ -101,7 +95,7 @@ def detections(shifts: Shifts | ArrayLike, restarts: ArrayLike) -> Detections:
     )
     return Detections(
         false_restarts=tuple(np.delete(answers, first[is_answered]).tolist()),
-        _detections=found,
+        _entries=found,
     )
 
 

@@ -84,13 +84,7 @@ class Episodes(Entries[Episode]):
 
     _noun = "episode"
     regret: float
-    _episodes: tuple[Episode, ...] = dataclasses.field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self._episodes)
-
-    def _entry(self, number: int) -> Episode:
-        return self._episodes[number]
+    _entries: tuple[Episode, ...] = dataclasses.field(repr=False)
 
     @property
     def restarts(self) -> NDArray[np.int64]:
@@ -166,7 +160,7 @@ def episodes_of_run(
         blocks=block,
     )
     found = tuple(account_of(span, accounts, parts, told) for span in parts.spans())
-    return Episodes(regret=exact_sum(top, accounts.means), _episodes=found)
+    return Episodes(regret=exact_sum(top, accounts.means), _entries=found)
 
 
 class Accounts(NamedTuple):

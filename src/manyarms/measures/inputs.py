@@ -99,9 +99,7 @@ def check_rounds(name: str, values: NDArray[Any], rounds: int) -> None:
         raise ValueError(f"arms has {rounds:,} rounds but {name} has {values.size:,}; give one entry for each round")
 
 
-def checked_log(
-    arms: ArrayLike, means: ArrayLike, next_means: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+def checked_log(arms: ArrayLike, means: ArrayLike, next_means: ArrayLike) -> tuple[NDArray[np.int64], Floats, Floats]:
     """The three arrays of a run, all of one length."""
     played = whole_numbers("arms", arms)
     mean, next_mean = unit_numbers("means", means, 1), unit_numbers("next_means", next_means, 1)

@@ -56,13 +56,7 @@ class RegretParts(Entries[RegretPart]):
     of_best: float
     to_best: float
     best: str
-    _parts: tuple[RegretPart, ...] = dataclasses.field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-    def _entry(self, number: int) -> RegretPart:
-        return self._parts[number]
+    _entries: tuple[RegretPart, ...] = dataclasses.field(repr=False)
 
     def rows(self) -> list[dict[str, Any]]:
         """A row of plain values for each part, for tables and frames."""
@@ -121,7 +115,7 @@ def decomposed_regret(
     slots, arm_of_slot = numbered(played)
     room = new_room(played.size, arm_of_slot.size)
     best_mean, best_slot = np.zeros(played.size), np.zeros(cut.number, dtype=np.int64)
-    best_loop(room, slots, mean, next_mean, cut.edges, spare, best == "initial", best_mean, best_slot)
+    best_loop(room, Log(slots, mean, next_mean), cut.edges, spare, best == "initial", best_mean, best_slot)
     account = Account(top=top, means=mean.tolist(), best_means=best_mean.tolist())
     found = []
     for span, slot in zip(cut.spans(), best_slot.tolist(), strict=True):
@@ -135,7 +129,7 @@ def decomposed_regret(
                 best_arm=None if slot < 0 else int(arm_of_slot[slot]),
             )
         )
-    return RegretParts(**account.of(slice(None)), best=best, _parts=tuple(found))
+    return RegretParts(**account.of(slice(None)), best=best, _entries=tuple(found))
 
 
 class Account(NamedTuple):
@@ -153,6 +147,14 @@ class Account(NamedTuple):
             "of_best": exact_sum(self.top, best),
             "to_best": exact_difference(best, means),
         }
+
+
+class Log(NamedTuple):
+    """A run, with an entry for each round."""
+
+    slots: NDArray[np.int64]
+    means: NDArray[np.float64]
+    next_means: NDArray[np.float64]
 
 
 class Room(NamedTuple):
@@ -192,51 +194,40 @@ def write_leaf(tree: NDArray[np.float64], leaves: int, leaf: int, mean: float) -
 
 
 @kernel
-def meet_arms(
-    room: Room, slots: NDArray[np.int64], means: NDArray[np.float64], start: int, end: int
-) -> tuple[int, int]:
+def meet_arms(room: Room, log: Log, start: int, end: int) -> tuple[int, int]:
     """Who is in a part, with which mean: how many they are, and who begins it best, of equal ones the first played."""
     arms = 0
     best = -1
     for entry in range(start, end):
-        slot = slots[entry]
+        slot = log.slots[entry]
         if room.place[slot] == 0:
             arms += 1
             room.place[slot] = arms
-            room.first[slot] = means[entry]
-            if best < 0 or means[entry] > room.first[best]:
+            room.first[slot] = log.means[entry]
+            if best < 0 or log.means[entry] > room.first[best]:
                 best = slot
     return arms, best
 
 
 @kernel
-def follow_one(
-    slots: NDArray[np.int64],
-    means: NDArray[np.float64],
-    next_means: NDArray[np.float64],
-    start: int,
-    end: int,
-    slot: int,
-    present: float,
-    best_mean: NDArray[np.float64],
-) -> None:
+def follow_one(log: Log, start: int, end: int, slot: int, present: float, best_mean: NDArray[np.float64]) -> None:
     """The mean of one arm in each round of a part, which it begins with the mean ``present``."""
     for entry in range(start, end):
-        if slots[entry] == slot:
-            present = means[entry]
+        if log.slots[entry] == slot:
+            present = log.means[entry]
         best_mean[entry] = present
-        if slots[entry] == slot:
-            present = next_means[entry]
+        if log.slots[entry] == slot:
+            present = log.next_means[entry]
 
 
 @kernel
-def plant(room: Room, slots: NDArray[np.int64], start: int, end: int, leaves: int) -> None:
+def plant(room: Room, log: Log, start: int, end: int, leaves: int) -> None:
     """The tree of the means with which the arms of a part begin it."""
     tree = room.tree
     for node in range(2 * leaves):
         tree[node] = 0.0
     for entry in range(start, end):
-        slot = slots[entry]
+        slot = log.slots[entry]
         tree[leaves + room.place[slot] - 1] = room.first[slot]
     for node in range(leaves - 1, 0, -1):
         tree[node] = max(tree[2 * node], tree[2 * node + 1])
@@ -244,32 +235,22 @@ def plant(room: Room, slots: NDArray[np.int64], start: int, end: int, leaves: in
 
 @kernel
 def follow_all(
-    room: Room,
-    slots: NDArray[np.int64],
-    means: NDArray[np.float64],
-    next_means: NDArray[np.float64],
-    start: int,
-    end: int,
-    arms: int,
-    spare: float,
-    best_mean: NDArray[np.float64],
+    room: Room, log: Log, start: int, end: int, arms: int, spare: float, best_mean: NDArray[np.float64]
 ) -> None:
     """The largest mean in each round of a part, of its arms and the one to spare."""
     leaves = leaves_for(arms)
-    plant(room, slots, start, end, leaves)
+    plant(room, log, start, end, leaves)
     for entry in range(start, end):
-        leaf = room.place[slots[entry]] - 1
-        write_leaf(room.tree, leaves, leaf, means[entry])
+        leaf = room.place[log.slots[entry]] - 1
+        write_leaf(room.tree, leaves, leaf, log.means[entry])
         best_mean[entry] = max(room.tree[1], spare)
-        write_leaf(room.tree, leaves, leaf, next_means[entry])
+        write_leaf(room.tree, leaves, leaf, log.next_means[entry])
 
 
 @loop
 def best_loop(
     room: Room,
-    slots: NDArray[np.int64],
-    means: NDArray[np.float64],
-    next_means: NDArray[np.float64],
+    log: Log,
     edges: NDArray[np.int64],
     spare: NDArray[np.float64],
     is_initial: bool,
@@ -279,15 +260,15 @@ def best_loop(
     """The mean of the best arm in each round of each part; with ``is_initial`` also which arm that is, or -1."""
     for part in range(edges.size - 1):
         start, end = edges[part], edges[part + 1]
-        arms, best = meet_arms(room, slots, means, start, end)
+        arms, best = meet_arms(room, log, start, end)
         if is_initial:
             if spare[part] > room.first[best]:
                 best = -1
             present = spare[part] if best < 0 else room.first[best]
-            follow_one(slots, means, next_means, start, end, best, present, best_mean)
+            follow_one(log, start, end, best, present, best_mean)
             best_slot[part] = best
         else:
-            follow_all(room, slots, means, next_means, start, end, arms, spare[part], best_mean)
+            follow_all(room, log, start, end, arms, spare[part], best_mean)
             best_slot[part] = -1
         for entry in range(start, end):
-            room.place[slots[entry]] = 0
+            room.place[log.slots[entry]] = 0
