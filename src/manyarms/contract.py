@@ -57,6 +57,12 @@ class Play(NamedTuple):
     key: int  # of the drift stream
 
 
+class Nothing(NamedTuple):
+    """The state of what carries nothing, each under a type of its own; it has a field because a state has values."""
+
+    unused: float = 0.0
+
+
 class Verb:
     """One generic function and its table of kernels."""
 
@@ -116,6 +122,8 @@ renew = verb("renew")
 pick = verb("pick")
 # learn(base, choice, reward) -> base. Also of policies that play in blocks: what a reward of the open block changes.
 learn = verb("learn")
+# index_of(index, plays, total) -> the index of an arm with so many plays and rewards that sum up to so much.
+index_of = verb("index_of")
 
 # Worlds.
 # pull(world, slot, arm, round) -> (world, mean, next_mean, reward).
