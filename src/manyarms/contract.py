@@ -66,13 +66,14 @@ class Nothing(NamedTuple):
 class Verb:
     """One generic function and its table of kernels."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, default: Callable[..., Any] | None = None) -> None:
         self.name = name
+        self.default = default
         self.kernels: dict[type, Callable[..., Any]] = {}
 
     def kernel_for(self, state_type: type) -> Callable[..., Any]:
-        """The kernel of this state type, or an error that says how to add one."""
-        found = self.kernels.get(state_type)
+        """The kernel of this state type or the default, or else an error that says how to add one."""
+        found = self.kernels.get(state_type, self.default)
         if found is None:
             raise TypeError(
                 f"no kernel {self.name!r} for the state type {state_type.__name__!r}; "
@@ -84,9 +85,9 @@ class Verb:
 VERBS: dict[str, Verb] = {}
 
 
-def verb(name: str) -> Callable[..., Any]:
+def verb(name: str, default: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """A generic function, whose kernel is found by the type of its first argument."""
-    entry = VERBS[name] = Verb(name)
+    entry = VERBS[name] = Verb(name, default)
     kernels = entry.kernels
 
     def call(state: Any, *args: Any) -> Any:
@@ -114,6 +115,9 @@ counts = verb("counts")
 # observe(state, world, choice) -> state. After each simulated round: oracles look at the world, policies that move arms
 # between slots let it follow, others return the state.
 observe = verb("observe")
+# is_cramped(state) -> whether its arrays were too small for what it wanted: the run does not count. Never, unless
+# `likely_start` of its spec makes them smaller than ``start`` does.
+is_cramped = verb("is_cramped", default=lambda state: False)
 
 # Bases: finite-armed policies over slots 0 … arms − 1.
 # renew(base, arms, horizon, log_horizon) -> base. Forget everything; a new finite problem.
@@ -122,6 +126,8 @@ renew = verb("renew")
 pick = verb("pick")
 # learn(base, choice, reward) -> base. Also of policies that play in blocks: what a reward of the open block changes.
 learn = verb("learn")
+# plays_of(base, slot) -> how many rewards of the arm in a slot it has learned since it was renewed.
+plays_of = verb("plays_of")
 # index_of(index, plays, total) -> the index of an arm with so many plays and rewards that sum up to so much.
 index_of = verb("index_of")
 

@@ -11,10 +11,11 @@ import threading
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .compiled import IS_COMPILING, IS_SIMULATED, compile_errors
 from .players import Player
-from .replication import Job, Run
+from .replication import Job, Run, States
 from .trace import Log
 
 DEVICES = ("cpu", "gpu", "auto")
@@ -26,16 +27,11 @@ WORKERS = 2
 """How many waves are under way at a time: while one copies its results, another computes."""
 
 RESIDENT = 512
-"""Replications at a time for each multiprocessor: as many threads of MOST_REGISTERS as it holds; 67,584 on an H200."""
+"""Replications at a time for each multiprocessor: as many threads as it has registers for; 67,584 on an H200."""
 
 RESIDENT_SCATTERED = 192
 """The same for policies whose rounds touch places all over their arrays: what 192 of them touch stays in the cache.
 Measured on an H200 with Blackbox(UCB): half as fast with 512."""
-
-WARPS = 16
-EASE = False
-BLOCK = 64
-"""Threads in a block. Small, so that few replications still reach all parts of the GPU."""
 
 
 def chosen_device(device: object) -> str:
@@ -108,10 +104,15 @@ class GPU(Player):
         """How many replications are played at a time if memory allows."""
         return int(self.multiprocessors * (RESIDENT_SCATTERED if run.spec.is_scattered else RESIDENT))
 
+    def bytes_of(self, run: Run, states: States) -> int:
+        """What one replication takes."""
+        policy, world, log = states
+        laid_out = self.cuda.Layout((world, policy)).bytes + self.cuda.Layout(log).bytes
+        return int(laid_out + run.out[0].nbytes + 1)
+
     def chunk_size(self, run: Run) -> int:
         """How many replications fit: waves of equal size, as few as possible."""
-        policy, world, log = run.states()
-        each = self.cuda.Layout((world, policy)).bytes + self.cuda.Layout(log).bytes + run.out[0].nbytes + 1
+        each = self.bytes_of(run, run.states(likely=True))
         most = int(min(self.wave(run), self.room // each))
         if most == 0:
             raise MemoryError(
@@ -121,40 +122,61 @@ class GPU(Player):
         waves = -(-self.job.replications // most)
         return -(-self.job.replications // waves)
 
-    def lanes(self, replications: int) -> int:
+    def play(self, run: Run, first: int, last: int) -> int:
+        """Play replications first … last - 1; return how many were finished.
+
+        Those that found too little room are played again with as much as can be needed.
+        """
+        rows = np.arange(first, last)
+        self.play_wave(run, rows, run.states(likely=True))
+        states = run.states()
+        most = int(self.room // self.bytes_of(run, states))
+        left = rows[~run.finished[rows]]
+        for begin in range(0, len(left), max(most, 1)):
+            self.play_wave(run, left[begin : begin + max(most, 1)], states)
+        return int(run.finished[rows].sum())
+
+    def play_wave(self, run: Run, rows: NDArray[np.int64], states: States) -> None:
+        """Play these replications, all at a time."""
+        if self.stop[0] != 0:
+            return
+        cuda, scattered = self.cuda, run.spec.is_scattered
+        stream = cuda.cuda.stream()
+        worlds, policies = cuda.batched((states.world, states.policy), len(rows))  # world first: see WorldState
+        logs = cuda.batched(states.log, len(rows))
+        out = cuda.cuda.device_array((len(rows), *run.out.shape[1:]), dtype=run.out.dtype)
+        finished = cuda.cuda.device_array(len(rows), dtype=np.bool_)
+        numbers = (cuda.cuda.to_device(rows), cuda.cuda.to_device(run.job.checkpoints))
+        arguments = (policies, worlds, logs, *run.numbers(), *numbers, out, finished, self.stop)
+        with self.alone if scattered else contextlib.nullcontext():
+            with compile_errors(run.name, "for a GPU; use device='cpu'"):
+                cuda.launch(arguments, len(rows), self.lanes(len(rows), scattered), stream, scattered)
+            if not run.finished[rows[0] : rows[-1] + 1].any():
+                run.out[rows[0] : rows[-1] + 1] = 0.0  # now its pages are there when the numbers come
+            if scattered:
+                stream.synchronize()
+        done = finished.copy_to_host(stream=stream)
+        self.fetch(run, rows, out, stream)
+        run.finished[rows] = done
+        if isinstance(logs, Log):
+            columns = [cuda.unpacked(column) for column in logs]
+            for place in np.flatnonzero(done):
+                run.logs[int(rows[place])] = Log(*(np.ascontiguousarray(column[place]) for column in columns))
+
+    def fetch(self, run: Run, rows: NDArray[np.int64], out: Any, stream: Any) -> None:
+        """Copy the numbers to where they belong; in one go where they lie together."""
+        if len(rows) == rows[-1] - rows[0] + 1:
+            out.copy_to_host(run.out[rows[0] : rows[-1] + 1], stream=stream)
+            stream.synchronize()
+        else:
+            found = out.copy_to_host(stream=stream)
+            stream.synchronize()
+            run.out[rows] = found
+
+    def lanes(self, replications: int, scattered: bool) -> int:
         """How many threads of each warp play: few, where that suffices to keep the GPU busy.
 
         Threads of a warp that go different ways wait for each other, and more warps hide more of the wait for memory.
         """
-        warps = self.multiprocessors * WARPS
+        warps = self.multiprocessors * self.cuda.warps_for(scattered)
         return int(max(min(-(-replications // warps), self.cuda.WARP), 1))
-
-    def play(self, run: Run, first: int, last: int) -> int:
-        """Play replications first … last - 1; return how many were finished."""
-        if self.stop[0] != 0:
-            return 0
-        cuda = self.cuda
-        replications = last - first
-        stream = cuda.cuda.stream()
-        policy, world, log = run.states()
-        worlds, policies = cuda.batched((world, policy), replications)  # world first: see WorldState
-        logs = cuda.batched(log, replications)
-        out = cuda.cuda.device_array((replications, *run.out.shape[1:]), dtype=run.out.dtype)
-        finished = cuda.cuda.device_array(replications, dtype=np.bool_)
-        checkpoints = cuda.cuda.to_device(run.job.checkpoints)
-        arguments = (policies, worlds, logs, *run.numbers(first), checkpoints, out, finished, self.stop)
-        with self.alone if run.spec.is_scattered else contextlib.nullcontext():
-            with compile_errors(run.name, "for a GPU; use device='cpu'"):
-                cuda.launch(arguments, replications, self.lanes(replications), BLOCK, stream, at_ease=EASE)
-            run.out[first:last] = 0.0  # while the GPU computes: the pages are there when the numbers come
-            if run.spec.is_scattered:
-                stream.synchronize()
-        done = finished.copy_to_host(stream=stream)
-        out.copy_to_host(run.out[first:last], stream=stream)
-        stream.synchronize()
-        run.finished[first:last] = done
-        if isinstance(logs, Log):
-            columns = [cuda.unpacked(column) for column in logs]
-            for row in np.flatnonzero(done):
-                run.logs[first + int(row)] = Log(*(np.ascontiguousarray(column[row]) for column in columns))
-        return int(done.sum())

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiled import compile_errors, kernel, loop
-from .contract import Counts, ask, begin, counts, observe, pull, record, tell
+from .contract import Counts, ask, begin, counts, is_cramped, observe, pull, record, tell
 from .policies.base import Policy, checked_slots
 from .streams import policy_key, replication_key
 from .trace import COLUMNS, Log, NoLog, new_log
@@ -50,7 +50,8 @@ def play_replication(
 ) -> bool:
     """Play one replication into ``out[row]``, one row of COLUMNS for each checkpoint.
 
-    ``stop`` is looked at now and then: once it is not 0, the replication is left; False then.
+    ``stop`` is looked at now and then: once it is not 0, the replication is left; False then, or if the policy's
+    arrays were too small.
     """
     policy = begin(policy, policy_key(key, label))
     world = begin(world, key)
@@ -68,7 +69,7 @@ def play_replication(
                 regret += top - mean
                 total += reward
         write_checkpoint(out, row, checkpoint, regret, total, counts(policy), world)
-    return True
+    return not is_cramped(policy)
 
 
 @kernel
@@ -158,13 +159,14 @@ class Run:
         """Which policy in which world."""
         return f"{self.spec.label()} in {self.job.world.label()}"
 
-    def states(self) -> States:
-        """States for one replication after another, unbegun."""
+    def states(self, likely: bool = False) -> States:
+        """States for one replication after another, unbegun; on request with room for most of them only."""
         horizon = self.job.horizon
         log = new_log(horizon) if self.job.log else NoLog(unused=0.0)
-        return States(self.spec.start(horizon), self.job.world.start(self.slots), log)
+        policy, slots = self.spec.likely_start(horizon) if likely else (self.spec.start(horizon), self.slots)
+        return States(policy, self.job.world.start(slots), log)
 
-    def numbers(self, first: int) -> tuple[Any, ...]:
+    def numbers(self, first: int = 0) -> tuple[Any, ...]:
         """What the loop is told besides states: seed, label, top and first replication."""
         job = self.job
         return np.uint64(job.seed), self.label, job.world.top, job.first + first

@@ -25,7 +25,7 @@ from ..compiled import kernel, load_two, rarely, replaced
 from ..contract import Choice, register
 from ..specs import Positive
 from ..streams import i64, u64
-from .base import Base, Rewards, earn, forget, new_rewards, next_untried
+from .base import Base, Rewards, earn, forget, new_rewards, next_untried, plays_in
 from .tournament import leaves_for, tournament_nodes
 
 LARGEST_SIGMA = 10.0
@@ -385,4 +385,4 @@ def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> Asymptotic
     return replaced(base, tried=base.tried + (1 if plays == 1 else 0), told=told, clock=clock, lease=lease)
 
 
-register(AsymptoticUCBState, renew=renew, pick=pick, learn=learn)
+register(AsymptoticUCBState, renew=renew, pick=pick, learn=learn, plays_of=plays_in)

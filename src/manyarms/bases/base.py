@@ -54,6 +54,11 @@ def earn(rewards: Rewards, slot: int, reward: float) -> tuple[int, float]:
     return plays, total
 
 
+def plays_in(base: Any, slot: int) -> int:
+    """For ``plays_of``: what a state with ``rewards`` has counted."""
+    return base.rewards.plays[slot]  # type: ignore[no-any-return]
+
+
 @kernel
 def next_untried(rewards: Rewards, arms: int, tried: int, waiting: int) -> int:
     """The slot whose turn it is in the first sweep, or -1 when the sweep is over.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..compiled import replaced
 from ..contract import Choice, index_of, register
 from ..contract import renew as renew_index
-from .base import Base, Rewards, earn, forget, new_rewards, next_untried
+from .base import Base, Rewards, earn, forget, new_rewards, next_untried, plays_in
 from .tournament import new_tournament, open_tournament, rank, slot_of
 
 
@@ -81,4 +81,4 @@ def learn(base: IndexedState, choice: Choice, reward: float) -> IndexedState:
     return replaced(base, tried=base.tried + (1 if plays == 1 else 0), leader=slot_of(leader, base.leaves))
 
 
-register(IndexedState, renew=renew, pick=pick, learn=learn)
+register(IndexedState, renew=renew, pick=pick, learn=learn, plays_of=plays_in)

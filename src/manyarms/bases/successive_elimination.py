@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
 from ..contract import Choice, register
-from .base import Base, Rewards, earn, forget, new_rewards
+from .base import Base, Rewards, earn, forget, new_rewards, plays_in
 
 
 class SuccessiveEliminationState(NamedTuple):
@@ -110,4 +110,4 @@ def drop_the_worse(base: SuccessiveEliminationState) -> int:
     return kept
 
 
-register(SuccessiveEliminationState, renew=renew, pick=pick, learn=learn)
+register(SuccessiveEliminationState, renew=renew, pick=pick, learn=learn, plays_of=plays_in)

@@ -26,7 +26,7 @@ from ..arithmetic import power
 from ..compiled import kernel, load_both, replaced
 from ..contract import Choice, register
 from ..streams import beta_draw, bits_at, uniform
-from .base import Base, Rewards, earn, forget, new_rewards
+from .base import Base, Rewards, earn, forget, new_rewards, plays_in
 
 
 class ThompsonState(NamedTuple):
@@ -95,4 +95,4 @@ def learn(base: ThompsonState, choice: Choice, reward: float) -> ThompsonState:
     return base
 
 
-register(ThompsonState, renew=renew, pick=pick, learn=learn)
+register(ThompsonState, renew=renew, pick=pick, learn=learn, plays_of=plays_in)

@@ -40,6 +40,10 @@ class Policy(Spec, abc.ABC, abstract=True):
     def slots(self, rounds: int) -> int:
         """The most arms it keeps at a time within ``rounds`` rounds."""
 
+    def likely_start(self, rounds: int) -> tuple[Any, int]:
+        """A state with room for what most runs need, and its slots: a GPU plays most runs so, and the others again."""
+        return self.start(rounds), self.slots(rounds)
+
     @property
     def known_horizon(self) -> int:
         """The horizon as a state keeps it: 0 for unknown."""

@@ -33,11 +33,11 @@ from ..bases.base import Base
 from ..bases.greedy import Greedy
 from ..bases.ucb import UCB
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, begin, pick, register, relocate, renew, verb
+from ..contract import Choice, Counts, begin, pick, plays_of, register, relocate, renew, verb
 from ..contract import learn as base_learns
 from ..specs import Flag, Fraction, Positive, number
 from ..streams import UNSET_KEY
-from .base import DOUBLING, Horizon, LogBase, Policy, base_number, logarithm
+from .base import DOUBLING, Horizon, LogBase, base_number, logarithm
 from .blocks import (
     NO_BLOCK,
     NO_COUNTS,
@@ -57,13 +57,14 @@ from .blocks import (
 )
 from .tail import (
     Beta,
+    SubsamplingPolicy,
     Tail,
     ToldBeta,
     beta_for,
     checked_top,
     explained,
     fitted,
-    largest_beta,
+    is_too_small,
     new_tail,
     watch_fresh_arm,
     watch_moved_arm,
@@ -122,7 +123,6 @@ class ColdStart(NamedTuple):
 class WarmStart(NamedTuple):
     """Arms that stayed when the block was opened are in its first slots."""
 
-    plays: NDArray[np.int64]  # slot -> plays in this block
     kept: NDArray[np.int64]  # slot -> arm, for the arms that stayed
     sources: NDArray[np.int64]  # slot -> where its arm was before, for the same
     stayed: int  # how many
@@ -154,7 +154,7 @@ def checked_log_power(owner: str, name: str, log_power: Any) -> float:
 
 
 @dataclasses.dataclass(frozen=True)
-class Blackbox(Policy):
+class Blackbox(SubsamplingPolicy):
     """A base on doubling blocks that restarts when its losses grow (Suk & Kim, Algorithm 1).
 
     Parameters
@@ -254,19 +254,18 @@ class Blackbox(Policy):
             horizon=self.known_horizon,
         )
 
-    def slots(self, rounds: int) -> int:
+    def slots_for(self, beta: float, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
         rank = last_block_rank(rounds)
         horizon = assumed_horizon(self.known_horizon, 2 ** (rank + 2))
-        betas = {largest_beta(self.beta)}
+        betas = {beta}
         if isinstance(self.beta, str):
             # The log factor makes sizes smaller from 1 on, and just below it they are largest.
             betas |= {1.0, math.nextafter(1.0, 0.0)}
-        return max(subsample_size(self.settings(), beta, rank, horizon) for beta in betas)
+        return max(subsample_size(self.settings(), possible, rank, horizon) for possible in betas)
 
-    def start(self, rounds: int) -> BlackboxState:
-        """A state with arrays for ``rounds`` rounds."""
-        slots = self.slots(rounds)
+    def start_in(self, slots: int) -> BlackboxState:
+        """A state with arrays for that many arms."""
         return BlackboxState(
             settings=self.settings(),
             base=self.base.start(slots),
@@ -321,7 +320,6 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
     wanted = max(subsample_size(settings, beta_for(state.tail, float(rank)), rank, horizon), kept)
     tail, size = fitted(state.tail, wanted)
     base_horizon = float(length) if settings.block_horizon else horizon
-    count_anew(start, size)
     for slot in range(kept, size):
         watch_fresh_arm(state.tail, slot)
     return replaced(
@@ -354,14 +352,13 @@ def ask(state: BlackboxState, round: int, waiting: int) -> Choice:
 def learn(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     """Let the base learn, sum the losses, and go on, open the next block, or restart."""
     watch_reward(state.tail, choice.slot, reward)
-    count_play(state.start, choice.slot)
     loss = state.loss + (state.settings.top - reward)
     told = replaced(state, base=base_learns(state.base, choice, reward), loss=loss, block=after_round(state.block))
     if rarely(loss >= state.threshold):
         write_note(state.note, told.block, loss, state.threshold)
         return open_block(replaced(told, counts=with_restart(told.counts)), 1, without_arms(state.start))
     if rarely(told.block.left == 0):
-        return open_block(told, told.block.rank + 1, with_good_arms(state.start, state))
+        return open_block(told, told.block.rank + 1, with_good_arms(told.start, told))
     return told
 
 
@@ -370,7 +367,7 @@ def observe(state: BlackboxState, world: Any, choice: Choice) -> BlackboxState:
     return replaced(state, start=followed(state.start, world))
 
 
-register_policy(BlackboxState, begin=begin_blackbox, ask=ask, learn=learn, observe=observe)
+register_policy(BlackboxState, is_cramped=is_too_small, begin=begin_blackbox, ask=ask, learn=learn, observe=observe)
 
 
 # ---------------------------------------------------------------- cold and warm starts
@@ -383,10 +380,6 @@ stayed = verb("stayed")
 without_arms = verb("without_arms")
 # with_good_arms(start, state) -> start. Those stay that had at least their share of the block's plays.
 with_good_arms = verb("with_good_arms")
-# count_anew(start, size) -> None. No arm of a block of this size was played.
-count_anew = verb("count_anew")
-# count_play(start, slot) -> None.
-count_play = verb("count_play")
 # followed(start, world) -> start. Let the world follow the arms that stayed.
 followed = verb("followed")
 
@@ -395,8 +388,8 @@ def new_start(is_warm: bool, slots: int) -> ColdStart | WarmStart:
     """What is needed for the one or the other."""
     if not is_warm:
         return ColdStart(unused=0.0)
-    plays, kept, sources = (np.zeros(slots, dtype=np.int64) for _ in range(3))
-    return WarmStart(plays=plays, kept=kept, sources=sources, stayed=0, moving=0)
+    kept, sources = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
+    return WarmStart(kept=kept, sources=sources, stayed=0, moving=0)
 
 
 register(
@@ -405,8 +398,6 @@ register(
     stayed=lambda start: 0,
     without_arms=lambda start: start,
     with_good_arms=lambda start, state: start,
-    count_anew=lambda start, size: None,
-    count_play=lambda start, slot: None,
     followed=lambda start, world: start,
 )
 
@@ -423,23 +414,12 @@ def bring_good_arms(start: WarmStart, state: BlackboxState) -> WarmStart:
     """Bring the arms with at least their share of the plays into the first slots, in order."""
     kept = 0
     for slot in range(state.block.size):
-        if start.plays[slot] * state.block.size >= state.block.length:
+        if plays_of(state.base, slot) * state.block.size >= state.block.length:
             watch_moved_arm(state.tail, slot, kept)
             start.kept[kept] = arm_in(start, state.first_arm, slot)
             start.sources[kept] = slot
             kept += 1
     return replaced(start, stayed=kept, moving=kept)
-
-
-def no_plays(start: WarmStart, size: int) -> None:
-    """All counts at 0."""
-    for slot in range(size):
-        start.plays[slot] = 0
-
-
-def one_more_play(start: WarmStart, slot: int) -> None:
-    """Of the arm in this slot."""
-    start.plays[slot] += 1
 
 
 def world_follows(start: WarmStart, world: Any) -> WarmStart:
@@ -457,7 +437,5 @@ register(
     stayed=lambda start: start.stayed,
     without_arms=lambda start: replaced(start, stayed=0, moving=0),
     with_good_arms=bring_good_arms,
-    count_anew=no_plays,
-    count_play=one_more_play,
     followed=world_follows,
 )

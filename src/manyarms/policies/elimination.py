@@ -34,7 +34,7 @@ from ..compiled import kernel, on_gpu, rarely, replaced, store_both
 from ..contract import Choice, Counts, begin, relocate
 from ..specs import Flag, Fraction, Positive
 from ..streams import UNSET_KEY, bits_at, index_below, u64
-from .base import DOUBLING, Horizon, LogBase, Policy, base_number, logarithm
+from .base import DOUBLING, Horizon, LogBase, base_number, logarithm
 from .blocks import (
     NO_BLOCK,
     NO_COUNTS,
@@ -54,13 +54,14 @@ from .blocks import (
 )
 from .tail import (
     Beta,
+    SubsamplingPolicy,
     Tail,
     ToldBeta,
     beta_for,
     checked_top,
     explained,
     fitted,
-    largest_beta,
+    is_too_small,
     new_tail,
     watch_fresh_arm,
     watch_moved_arm,
@@ -117,7 +118,7 @@ class EliminationState(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Elimination(Policy):
+class Elimination(SubsamplingPolicy):
     """Randomised elimination that restarts at significant shifts (Suk & Kim, Algorithm 2).
 
     Parameters
@@ -198,15 +199,14 @@ class Elimination(Policy):
             horizon=self.known_horizon,
         )
 
-    def slots(self, rounds: int) -> int:
+    def slots_for(self, beta: float, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
         rank = last_block_rank(rounds)
         horizon = assumed_horizon(self.known_horizon, 2 ** (rank + 2))
-        return subsample_size(self.settings(), largest_beta(self.beta), rank, horizon)
+        return subsample_size(self.settings(), beta, rank, horizon)
 
-    def start(self, rounds: int) -> EliminationState:
-        """A state with arrays for ``rounds`` rounds."""
-        slots = self.slots(rounds)
+    def start_in(self, slots: int) -> EliminationState:
+        """A state with arrays for that many arms."""
         return EliminationState(
             settings=self.settings(),
             key=UNSET_KEY,
@@ -350,4 +350,6 @@ def observe(state: EliminationState, world: Any, choice: Choice) -> EliminationS
     return replaced(state, move=STAY)
 
 
-register_policy(EliminationState, begin=begin_elimination, ask=ask, learn=learn, observe=observe)
+register_policy(
+    EliminationState, is_cramped=is_too_small, begin=begin_elimination, ask=ask, learn=learn, observe=observe
+)

@@ -32,7 +32,7 @@ from ..contract import Choice, Counts, begin, renew
 from ..contract import learn as base_learns
 from ..specs import Count, Positive
 from ..streams import UNSET_KEY
-from .base import DOUBLING, Horizon, Policy
+from .base import DOUBLING, Horizon
 from .blocks import (
     NO_BLOCK,
     NO_COUNTS,
@@ -49,13 +49,14 @@ from .blocks import (
 )
 from .tail import (
     Beta,
+    SubsamplingPolicy,
     Tail,
     ToldBeta,
     beta_for,
     explained,
     fitted,
     is_estimated,
-    largest_beta,
+    is_too_small,
     new_tail,
     watch_fresh_arm,
     watch_reward,
@@ -150,10 +151,10 @@ def learn(state: SubsampleState, choice: Choice, reward: float) -> SubsampleStat
     return told
 
 
-register_policy(SubsampleState, begin=begin_subsample, ask=ask_the_base, learn=learn)
+register_policy(SubsampleState, is_cramped=is_too_small, begin=begin_subsample, ask=ask_the_base, learn=learn)
 
 
-class FixedSubsample(Policy, abstract=True):
+class FixedSubsample(SubsamplingPolicy, abstract=True):
     """Abstract: what ``Subsample`` and ``SSUCB`` share, which is all but the base and the size."""
 
     beta: Beta
@@ -173,17 +174,16 @@ class FixedSubsample(Policy, abstract=True):
     def running_base(self) -> Base:
         """The base that is run on the subsample."""
 
-    def slots(self, rounds: int) -> int:
+    def slots_for(self, beta: float, rounds: int) -> int:
         """The subsample of the longest block that can begin within ``rounds`` rounds."""
         horizon = self.known_horizon
-        most = subsample_size(self.settings(), largest_beta(self.beta), float(longest_block(horizon, rounds)))
+        most = subsample_size(self.settings(), beta, float(longest_block(horizon, rounds)))
         if horizon > 0 and isinstance(self.beta, str):
             most = max(most, (pilot_length(horizon) + 1) // 2)
         return most
 
-    def start(self, rounds: int) -> SubsampleState:
-        """A state with arrays for ``rounds`` rounds."""
-        slots = self.slots(rounds)
+    def start_in(self, slots: int) -> SubsampleState:
+        """A state with arrays for that many arms."""
         return SubsampleState(
             settings=self.settings(),
             base=self.running_base().start(slots),

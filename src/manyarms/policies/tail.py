@@ -15,6 +15,7 @@ Source: ours. For coins and the first level it is the mean of first losses, beta
 docs/theory/auto-beta.md has the proof, and measures where it is good and where it is bad.
 """
 
+import abc
 import math
 from typing import Annotated, Any, NamedTuple
 
@@ -25,12 +26,16 @@ from ..arithmetic import BIAS, FRACTION_BITS, word_of
 from ..compiled import kernel, load_both, replaced, store_both
 from ..contract import register, verb
 from ..specs import positive
+from .base import Policy
 
 AUTO = "auto"
 """For ``beta``: unknown, and estimated from the rewards."""
 
 LEAST_BETA, MOST_BETA = 0.1, 8.0
 """What an estimate is held within. The upper end bounds how many arms a policy needs room for."""
+
+LIKELY_BETA = 2.0
+"""Room for subsamples of this beta is enough for most runs, and a small part of what the largest beta needs."""
 
 LEVELS = 16
 """Of plays 1, 2 … 3, 4 … 7 and so on: of 2^31 rounds no arm that is worth it needs more than 2^15.5 to be found."""
@@ -50,6 +55,7 @@ class ToldBeta(NamedTuple):
     """Beta is known: there is nothing to watch, and the type says so to the compiler."""
 
     beta: float
+    is_cramped: bool = False  # its subsamples are as large as they can become
 
 
 class Tail(NamedTuple):
@@ -77,9 +83,38 @@ def checked_beta(owner: str, name: str, beta: Any) -> float | str:
 Beta = Annotated[float | str, checked_beta]
 
 
-def largest_beta(beta: float | str) -> float:
-    """The largest that beta can become: what a policy has to have room for."""
-    return MOST_BETA if isinstance(beta, str) else beta
+class SubsamplingPolicy(Policy, abstract=True):
+    """Abstract: draws subsamples whose size follows from beta. Its state has a ``tail``."""
+
+    beta: Beta
+
+    @abc.abstractmethod
+    def slots_for(self, beta: float, rounds: int) -> int:
+        """The largest subsample that can be drawn within ``rounds`` rounds if beta is at most this."""
+
+    @abc.abstractmethod
+    def start_in(self, slots: int) -> Any:
+        """A state with arrays for that many arms."""
+
+    def slots(self, rounds: int) -> int:
+        """The largest subsample that can be drawn within ``rounds`` rounds."""
+        return self.slots_for(MOST_BETA if isinstance(self.beta, str) else self.beta, rounds)
+
+    def start(self, rounds: int) -> Any:
+        """A state with arrays for ``rounds`` rounds."""
+        return self.start_in(self.slots(rounds))
+
+    def likely_start(self, rounds: int) -> tuple[Any, int]:
+        """With room for a beta that is not among the largest, if it is estimated."""
+        slots = min(
+            self.slots(rounds), self.slots_for(LIKELY_BETA if isinstance(self.beta, str) else self.beta, rounds)
+        )
+        return self.start_in(slots), slots
+
+
+def is_too_small(state: Any) -> bool:
+    """For ``is_cramped``: whether a subsample did not fit."""
+    return state.tail.is_cramped  # type: ignore[no-any-return]
 
 
 def usable_levels(top: float) -> int:
