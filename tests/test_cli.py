@@ -13,7 +13,6 @@ import pytest
 from manyarms import bench, lab
 from manyarms.cli import main, specs_called
 from manyarms.specs import SPEC_TYPES
-from tests.skeletons import skeleton
 
 ROOT = Path(__file__).parent.parent
 QUICK = ["reproduce", "--betas", "1", "--horizons", "300", "--replications", "3"]
@@ -282,16 +281,6 @@ def test_check_finds_examples_by_type_and_ones_own_by_module():
 def test_check_tells_what_was_kept(capsys):
     assert main(["check", "Exact"]) == 0
     assert "promises kept" in capsys.readouterr().out
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(("file", "name"), [("policy.py", "KFailures"), ("drift.py", "Seasons")])
-def test_the_skeletons_keep_their_promises(file, name):
-    from manyarms.checks import checks
-
-    made = getattr(skeleton(file), name)(*([] if name == "KFailures" else [0.01, 50.0]))
-    for _, check in checks(made):
-        check()
 
 
 def test_the_installed_command_tells_its_version():
