@@ -58,6 +58,7 @@ def test_twins_agree_where_the_constants_are_those_of_the_paper():
     assert 128 in tenures(log, 3) + tenures(log, 4) + tenures(log, 5)
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_a_used_state_begins_as_a_new_one():
     spec = ma.AUCBTASW(width=0.1, horizon="doubling")
     several = ma.simulate({"it": spec}, FLIPS, 500, replications=3, seed=7, threads=1)  # one state for all

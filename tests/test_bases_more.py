@@ -63,6 +63,7 @@ def test_kl_ucb_twins_meet_restarts():
     assert result.final("it", "restarts")[0] >= 2
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_a_used_base_in_a_used_policy_begins_as_a_new_one():
     spec = ma.Blackbox(base=ma.KLUCB(), beta=1.0, threshold=0.3)
     several = ma.simulate({"it": spec}, FLIPS, 300, replications=3, seed=8, threads=1)  # one state for all

@@ -21,6 +21,7 @@ from tests.twinned import (
     check_same,
     crashing,
     horizons,
+    k_failures,
     maybe,
     plays_as_its_twin,
     told_horizons,
@@ -62,9 +63,7 @@ def regrets(specs, horizon, replications, seed=1, world=COINS):
 # ---------------------------------------------------------------- KFailure
 
 
-test_k_failure_plays_as_its_twin = plays_as_its_twin(
-    st.builds(ma.KFailure, failures=st.sampled_from([1, 2, 5])), crashing, examples=50
-)
+test_k_failure_plays_as_its_twin = plays_as_its_twin(k_failures, crashing, examples=50)
 
 
 def expected_k_failure_regret(failures, horizon):

@@ -32,8 +32,10 @@ from tests.twinned import (
     check_columns,
     check_log,
     check_same,
+    crashing,
     eliminations,
     greedies,
+    k_failures,
     oracles,
     other_trending,
     plays_as_its_twin,
@@ -50,19 +52,21 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
 
 # ---------------------------------------------------------------- policies and bases
 
+# Each pair of types has to be compiled. Rewards other than those of coins meet every base in Subsample, and Blackbox
+# over UCB.
 test_elimination_plays_as_its_twin = plays_as_its_twin(eliminations, all_worlds, examples=150)
-test_worlds_with_every_trend_move_as_their_twins = plays_as_its_twin(eliminations, other_trending)
+test_worlds_with_every_trend_move_as_their_twins = plays_as_its_twin(k_failures, other_trending)
 test_blackbox_over_ucb_plays_as_its_twin = plays_as_its_twin(blackboxes(ucbs), all_worlds, examples=150)
 test_blackbox_over_greedy_plays_as_its_twin = plays_as_its_twin(blackboxes(greedies), two_worlds)
-test_blackbox_over_successive_elimination_plays_as_its_twin = plays_as_its_twin(blackboxes(successive), two_worlds)
-test_blackbox_over_asymptotic_ucb_plays_as_its_twin = plays_as_its_twin(blackboxes(asymptotic_ucbs), two_worlds)
+test_blackbox_over_successive_elimination_plays_as_its_twin = plays_as_its_twin(blackboxes(successive), crashing)
+test_blackbox_over_asymptotic_ucb_plays_as_its_twin = plays_as_its_twin(blackboxes(asymptotic_ucbs), crashing)
 test_subsample_over_ucb_plays_as_its_twin = plays_as_its_twin(subsamples(ucbs), two_worlds)
 test_subsample_over_greedy_plays_as_its_twin = plays_as_its_twin(subsamples(greedies), two_worlds)
 test_subsample_over_successive_elimination_plays_as_its_twin = plays_as_its_twin(subsamples(successive), two_worlds)
 test_subsample_over_asymptotic_ucb_plays_as_its_twin = plays_as_its_twin(subsamples(asymptotic_ucbs), two_worlds)
 test_ssucb_plays_as_its_twin = plays_as_its_twin(ssucbs, two_worlds, examples=150)
-test_uniform_play_plays_as_its_twin = plays_as_its_twin(st.just(ma.UniformPlay()), all_worlds)
-test_oracle_plays_as_its_twin = plays_as_its_twin(oracles, all_worlds, st.integers(1, 400))
+test_uniform_play_plays_as_its_twin = plays_as_its_twin(st.just(ma.UniformPlay()), two_worlds)
+test_oracle_plays_as_its_twin = plays_as_its_twin(oracles, two_worlds, st.integers(1, 400))
 
 POLICIES = [spec for spec in examples() if spec.kind == "policy"]
 BASES = [spec for spec in examples() if spec.kind == "base"]
@@ -74,13 +78,13 @@ def test_every_policy_and_base_has_a_twin():
 
 
 @pytest.mark.parametrize("spec", POLICIES, ids=lambda spec: spec.label())
-def test_every_example_of_a_policy_plays_as_its_twin(spec):
-    check_same(spec, FLIPS, 300, seed=4, replications=2)
+def test_each_replication_of_every_policy_plays_as_its_own_twin(spec):
+    check_same(spec, FLIPS, 300, seed=2**64 - 1, replications=3)
 
 
 @pytest.mark.parametrize("base", BASES, ids=lambda spec: spec.label())
-def test_every_example_of_a_base_plays_as_its_twin(base):
-    check_same(ma.Subsample(base=base, beta=1.0, arms=12), FLIPS, 300, seed=4, replications=2)
+def test_each_replication_of_every_base_plays_as_its_own_twin(base):
+    check_same(ma.Subsample(base=base, beta=1.0, arms=12), FLIPS, 300, seed=2**64 - 1, replications=3)
 
 
 # ---------------------------------------------------------------- what the cases above have to contain
@@ -198,11 +202,6 @@ ONE_OF_EACH = [
 
 
 @pytest.mark.parametrize("spec", ONE_OF_EACH, ids=lambda spec: spec.label())
-def test_each_replication_plays_as_its_own_twin(spec):
-    check_same(spec, FLIPS, 300, seed=2**64 - 1, replications=3)
-
-
-@pytest.mark.parametrize("spec", ONE_OF_EACH, ids=lambda spec: spec.label())
 def test_a_used_state_begins_as_a_new_one(spec):
     # simulate makes one state for several replications when it keeps no log.
     horizon, seed = 300, 13
@@ -265,7 +264,7 @@ def near_tie(draw, plays, rewards):
 @pytest.mark.once
 @pytest.mark.parametrize(
     ("cases", "most_plays", "most_others", "least"),
-    [(1000, 12, 4, 100), (40, 6000, 1, 1)],  # in early rounds, and in late ones, where levels are approximate
+    [(1000, 12, 4, 100), (20, 6000, 1, 1)],  # in early rounds, and in late ones, where levels are approximate
     ids=["early", "late"],
 )
 def test_where_rounding_decides_the_kinetic_tournament_still_decides_as_the_dense_argmax(

@@ -124,6 +124,7 @@ asymptotic_ucbs = st.builds(ma.AsymptoticUCB, sigma=st.sampled_from([1.0, 0.5, 0
 
 greedies = st.just(ma.Greedy())
 successive = st.just(ma.SuccessiveElimination())
+k_failures = st.builds(ma.KFailure, failures=st.sampled_from([1, 2, 5, 40]))
 oracles = st.builds(ma.Oracle, keep=st.sampled_from([1, 2, 3, 20, 256]))
 
 
