@@ -230,6 +230,7 @@ def test_a_used_state_begins_as_a_new_one(spec):
 # ---------------------------------------------------------------- the kinetic tournament, longer
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("world", [FLIPS, WEAR], ids=["Bernoulli", "GapUniform"])
 @pytest.mark.parametrize("sigma", [1.0, 0.25])
 def test_the_kinetic_tournament_is_the_dense_argmax_over_many_arms(world, sigma):
@@ -238,6 +239,7 @@ def test_the_kinetic_tournament_is_the_dense_argmax_over_many_arms(world, sigma)
     assert np.count_nonzero(np.diff(log.arm[10_000:])) > 1000  # the lead still changes hands
 
 
+@pytest.mark.compiled
 def test_the_kinetic_tournament_is_the_dense_argmax_block_after_block():
     check_same(ma.SSUCB(beta=1.0, preset="published", horizon="doubling"), FLIPS, 20_000, seed=15)
 
