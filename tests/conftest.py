@@ -4,8 +4,45 @@ import signal
 
 import pytest
 
+from manyarms.compiled import Loop
+
 # A shell lets programs in the background ignore Ctrl-C, and their children inherit it; some tests are about Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+LONGEST = (
+    "test_promises",
+    "test_twins",
+    "test_published",
+    "test_ptx",
+    "test_shifts",
+    "test_gpu",
+    "test_explain",
+    "test_lab",
+    "test_cli",
+    "test_bandit",
+    "test_forager",
+    "test_skeletons",
+    "test_rivals",
+    "test_compiled",
+    "test_worlds",
+    "test_arena",
+    "test_rates_study",
+    "test_aucbt_asw",
+    "test_bases_more",
+)
+"""Begun first, so that at the end no worker is left alone with one of them."""
+
+ABOVE_THE_KERNELS = {
+    "test_arena",
+    "test_cli",
+    "test_explain",
+    "test_figures",
+    "test_lab",
+    "test_rates_study",
+    "test_report",
+    "test_statistics",
+}
+"""They take what a simulation finds, whether or not it was compiled: once is enough."""
 
 
 def pytest_configure(config):
@@ -17,5 +54,15 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
+        if item.path.stem in ABOVE_THE_KERNELS or "uncompiled" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.once)
         if item.get_closest_marker("once"):
             item.add_marker(pytest.mark.compiled)
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(LONGEST)))
+
+
+@pytest.fixture
+def uncompiled(monkeypatch):
+    """Loops run as plain Python: short ones, of types that nothing else plays, which would take seconds to compile."""
+    monkeypatch.setattr(Loop, "__call__", lambda loop, *arguments: loop.function(*arguments))

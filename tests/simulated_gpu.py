@@ -1,7 +1,8 @@
 """A program: what numba's simulator of a GPU finds, and what the processor does, as JSON.
 
 Run with NUMBA_ENABLE_CUDASIM=1, which is read when numba is imported: hence a process of its own.
-``all`` plays all policies in three worlds, two policies in all worlds, and what else there is;
+``all`` plays all policies in three worlds (in two of them with a log only, which has all that happens), two policies
+in all worlds, and what else there is;
 ``logged`` all policies in one world, with logs only: enough to compare with compiled code.
 """
 
@@ -159,8 +160,8 @@ def main(what):
     return {
         "policies": {
             "busy": compared(POLICIES | EVERY_BASE, BUSY_WORLD),
-            "2": compared(POLICIES, WORLDS[2]),
-            "4": compared(POLICIES, WORLDS[4]),
+            "2": compared(POLICIES, WORLDS[2], logs=(True,)),
+            "4": compared(POLICIES, WORLDS[4], logs=(True,)),
         },
         "worlds": [compared(PAIR, world) for world in WORLDS],
         "waves": waves(),

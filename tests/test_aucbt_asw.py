@@ -1,11 +1,9 @@
 """AUCBTASW: the same choices as its slow twin, and the facts that follow from its constants."""
 
-import functools
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 import manyarms as ma
@@ -13,45 +11,12 @@ from manyarms.contract import ask, begin, tell
 from manyarms.policies import aucbt_asw as fast
 from tests.reference import aucbt_asw as slow
 from tests.reference.counts import Counts
-from tests.reference.loop import play
 from tests.reference.squares import POLICY_STREAM, replication_key, stream_key
-from tests.reference.twins import known
-from tests.reference.world import NaiveWorld
+from tests.reference.twins import Setting, new_twin
 from tests.test_theory import HOPELESS, log_of, within_standard_errors
-from tests.test_twins import (
-    FLIPS,
-    WEAR,
-    all_worlds,
-    check_columns,
-    check_log,
-    horizons,
-    maybe,
-    seeds,
-    thorough,
-    told_horizons,
-    tops,
-)
+from tests.twinned import FLIPS, WEAR, all_worlds, check_same, maybe, plays_as_its_twin, told_horizons, tops
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
-
-
-def new_twin(spec, rounds, key, **more):
-    preset = slow.PRESETS[spec.preset]
-    given = {name: getattr(spec, name) for name in preset}
-    chosen = preset | {name: value for name, value in given.items() if value is not None}
-    return functools.partial(slow.aucbt_asw, key=key, horizon=known(spec, rounds), top=spec.top, **chosen, **more)
-
-
-def check_same(spec, world, horizon, seed, replications=1):
-    """Play both, compare every round and every checkpoint; return the fast log and result."""
-    result = ma.simulate({"it": spec}, world, horizon, replications=replications, seed=seed, log=True, threads=1)
-    label = spec.with_horizon(horizon).digest()
-    for replication in range(replications):
-        key = stream_key(replication_key(seed, replication), POLICY_STREAM, label)
-        log, columns = play(new_twin(spec, horizon, key), NaiveWorld(world, seed, replication), horizon)
-        check_log(result.logs["it"][replication], log)
-        check_columns(result["it"][replication], result.checkpoints, columns)
-    return result.logs["it"][0], result
 
 
 def tenures(log, block):
@@ -74,10 +39,7 @@ specs = st.builds(
 )
 
 
-@thorough
-@given(specs, all_worlds, horizons, seeds)
-def test_aucbt_asw_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+test_aucbt_asw_plays_as_its_twin = plays_as_its_twin(specs, all_worlds, examples=150)
 
 
 @pytest.mark.parametrize("spec", [ma.AUCBTASW(width=0.1), ma.AUCBTASW("published", width=0.1, horizon="doubling")])
@@ -96,6 +58,7 @@ def test_twins_agree_where_the_constants_are_those_of_the_paper():
     assert 128 in tenures(log, 3) + tenures(log, 4) + tenures(log, 5)
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_a_used_state_begins_as_a_new_one():
     spec = ma.AUCBTASW(width=0.1, horizon="doubling")
     several = ma.simulate({"it": spec}, FLIPS, 500, replications=3, seed=7, threads=1)  # one state for all
@@ -109,7 +72,7 @@ def test_thresholds_and_their_probabilities_are_those_of_plain_weights(preset, s
     spec = ma.AUCBTASW(preset, width=0.05, scale=scale, horizon=10_000)
     key = stream_key(replication_key(8, 0), POLICY_STREAM, 0)
     drawn = []
-    twin = new_twin(spec, 10_000, key, drawn=drawn)(Counts())
+    twin = new_twin(spec, Setting(10_000, key))(Counts(), drawn=drawn)
     dice = np.random.default_rng(8)
     state = begin(spec.start(10_000), np.uint64(key))
     arm, _ = next(twin)

@@ -1,13 +1,11 @@
 """KLUCB and Thompson: the same choices as their slow twins, and the facts that follow from their definitions."""
 
-import functools
 import math
 import random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import settings as settings_of
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import manyarms as ma
@@ -17,81 +15,40 @@ from manyarms.bases import thompson as fast_thompson
 from manyarms.contract import Choice, learn, pick, renew
 from manyarms.streams import bits_at
 from tests.reference import kl_ucb as slow_kl
-from tests.reference import thompson as slow_thompson
-from tests.reference.blackbox import blackbox
-from tests.reference.loop import play
 from tests.reference.squares import POLICY_STREAM, replication_key, stream_key
-from tests.reference.subsample import subsample
-from tests.reference.twins import BLACKBOX_PRESETS, known, settings
-from tests.reference.world import NaiveWorld
 from tests.test_theory import within_standard_errors
-from tests.test_twins import (
+from tests.twinned import (
+    COINS,
     FLIPS,
     WEAR,
     blackboxes,
-    calibrated_settings,
-    check_columns,
-    check_log,
+    check_same,
     crashing,
     horizons,
-    seeds,
+    plays_as_its_twin,
     subsamples,
-    thorough,
     trending,
     two_worlds,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
 
-# Stands still. Of the type that the twins are compared in, so that less is compiled.
-COINS = ma.World(ma.PowerLaw(beta=1.0), ma.Crash(probability=0.0), ma.Bernoulli())
 
-# ---------------------------------------------------------------- the comparison
+# ---------------------------------------------------------------- the twins
 
-
-def new_base(spec, key):
-    if isinstance(spec, ma.Thompson):
-        return functools.partial(slow_thompson.Thompson, key=key, clock=[0])
-    return functools.partial(slow_kl.KLUCB, width=spec.width)
-
-
-def new_twin(spec, rounds, key):
-    """A function that makes the generator of a policy over a base from its counts."""
-    told = {"new_base": new_base(spec.base, key), "beta": spec.beta, "horizon": known(spec, rounds)}
-    if isinstance(spec, ma.Subsample):
-        return functools.partial(subsample, arms=spec.arms, **told)
-    chosen = settings(spec, BLACKBOX_PRESETS, calibrated_settings(spec))
-    return functools.partial(blackbox, top=spec.top, **told, **chosen)
-
-
-def check_same(spec, world, horizon, seed, replications=1):
-    """Play both, compare every round and every checkpoint; return the fast log and result."""
-    result = ma.simulate({"it": spec}, world, horizon, replications=replications, seed=seed, log=True, threads=1)
-    label = spec.with_horizon(horizon).digest()
-    for replication in range(replications):
-        key = stream_key(replication_key(seed, replication), POLICY_STREAM, label)
-        log, columns = play(new_twin(spec, horizon, key), NaiveWorld(world, seed, replication), horizon)
-        check_log(result.logs["it"][replication], log)
-        check_columns(result["it"][replication], result.checkpoints, columns)
-    return result.logs["it"][0], result
-
-
-few = settings_of(deadline=None, derandomize=True, max_examples=20)
-some = settings_of(deadline=None, derandomize=True, max_examples=40)
+thorough = settings(deadline=None, derandomize=True, max_examples=150)
 kl_ucbs = st.builds(ma.KLUCB, width=st.sampled_from([1.0, 0.3, 4.0]))
 short_horizons = horizons.map(lambda horizon: min(horizon, 400))
 
 
-@some
-@given(blackboxes(kl_ucbs), crashing, short_horizons, seeds)
-def test_blackbox_over_kl_ucb_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+test_blackbox_over_kl_ucb_plays_as_its_twin = plays_as_its_twin(
+    blackboxes(kl_ucbs), crashing, short_horizons, examples=40
+)
 
 
-@some
-@given(subsamples(kl_ucbs), two_worlds, short_horizons, seeds)
-def test_subsample_over_kl_ucb_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+test_subsample_over_kl_ucb_plays_as_its_twin = plays_as_its_twin(
+    subsamples(kl_ucbs), two_worlds, short_horizons, examples=40
+)
 
 
 @pytest.mark.parametrize("world", [FLIPS, WEAR], ids=["coins", "wear"])
@@ -106,6 +63,7 @@ def test_kl_ucb_twins_meet_restarts():
     assert result.final("it", "restarts")[0] >= 2
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_a_used_base_in_a_used_policy_begins_as_a_new_one():
     spec = ma.Blackbox(base=ma.KLUCB(), beta=1.0, threshold=0.3)
     several = ma.simulate({"it": spec}, FLIPS, 300, replications=3, seed=8, threads=1)  # one state for all
@@ -217,16 +175,14 @@ def test_late_rewards_sweep_and_count_for_their_own_arm():
 few_rounds = horizons.map(lambda horizon: min(horizon, 126))  # the twin draws for every arm in every round
 
 
-@few
-@given(blackboxes(st.just(ma.Thompson())), crashing, few_rounds, seeds)
-def test_blackbox_over_thompson_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+test_blackbox_over_thompson_plays_as_its_twin = plays_as_its_twin(
+    blackboxes(st.just(ma.Thompson())), crashing, few_rounds, examples=20
+)
 
 
-@few
-@given(subsamples(st.just(ma.Thompson())), trending, few_rounds, seeds)
-def test_subsample_over_thompson_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+test_subsample_over_thompson_plays_as_its_twin = plays_as_its_twin(
+    subsamples(st.just(ma.Thompson())), trending, few_rounds, examples=20
+)
 
 
 def test_thompson_twins_meet_an_arm_that_is_found():

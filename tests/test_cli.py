@@ -15,7 +15,6 @@ from manyarms.cli import check as check_command
 from manyarms.cli import main, options
 from manyarms.cli.check import specs_called
 from manyarms.specs import SPEC_TYPES
-from tests.skeletons import skeleton
 
 ROOT = Path(__file__).parent.parent
 QUICK = ["reproduce", "--betas", "1", "--horizons", "300", "--replications", "3"]
@@ -339,16 +338,6 @@ def test_check_finds_examples_by_type_and_ones_own_by_module():
 def test_check_tells_what_was_kept(capsys):
     assert main(["check", "Exact"]) == 0
     assert "promises kept" in capsys.readouterr().out
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(("file", "name"), [("policy.py", "KFailures"), ("drift.py", "Seasons")])
-def test_the_skeletons_keep_their_promises(file, name):
-    from manyarms.checks import checks
-
-    made = getattr(skeleton(file), name)(*([] if name == "KFailures" else [0.01, 50.0]))
-    for _, check in checks(made):
-        check()
 
 
 def test_the_installed_command_tells_its_version():

@@ -23,9 +23,7 @@ from manyarms.policies import forager as fast
 from manyarms.snapshots import state_to_json
 from manyarms.streams import replication_key
 from tests.reference import forager as slow
-from tests.reference.loop import play
-from tests.reference.world import NaiveWorld
-from tests.test_twins import check_columns, horizons, reservoirs, seeds
+from tests.twinned import horizons, plays_as_its_twin, reservoirs
 
 some = settings(deadline=None, derandomize=True, max_examples=100)
 few = settings(deadline=None, derandomize=True, max_examples=25)
@@ -202,14 +200,9 @@ trending = st.builds(
 )
 
 
-@few
-@given(specs, st.one_of(crashing, trending), horizons.map(lambda horizon: min(horizon, 300)), seeds)
-def test_a_simulated_forager_plays_as_its_twin(spec, world, horizon, seed):
-    # The regret, the rewards and the arms after every round: the same to the bit only if every choice is.
-    result = ma.simulate({"it": spec}, world, horizon, seed=seed, checkpoints=range(1, horizon + 1), threads=1)
-    twin = functools.partial(slow.forager, **dataclasses.asdict(spec))
-    _, columns = play(twin, NaiveWorld(world, seed, 0), horizon)
-    check_columns(result["it"][0], result.checkpoints, columns)
+test_a_simulated_forager_plays_as_its_twin = plays_as_its_twin(
+    specs, st.one_of(crashing, trending), horizons.map(lambda horizon: min(horizon, 300)), examples=25
+)
 
 
 rewards_beyond = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(-1.5, 1.3))

@@ -83,15 +83,14 @@ def check_ptx(cuda, ptx):
     assert "st.v2.u64" in ptx or "st.global.v2.u64" in ptx  # a visit and a mean in one go
 
 
-# All pairs would take two minutes. Each policy meets three worlds and each world three policies at least; the promises
-# (tests/test_promises.py) have every policy in one more world and every world with one more policy.
-PAIRS = [
-    (policy, WORLDS[(3 * place + step) % len(WORLDS)]) for place, policy in enumerate(POLICIES) for step in range(3)
-]
+# To compile a pair takes one or two seconds. What can go wrong lies in a kernel of the policy or of the world, so each
+# policy meets one world here, and each world two policies at least. The promises have every policy in one more world
+# and every world with one more policy.
+PAIRS = [(policy, WORLDS[place % len(WORLDS)]) for place, policy in enumerate(POLICIES)]
 
 
 def test_every_world_is_met():
-    assert min(sum(world is met for _, met in PAIRS) for world in WORLDS) >= 3
+    assert min(sum(world is met for _, met in PAIRS) for world in WORLDS) >= 2
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +104,7 @@ def test_policies_compile_in_worlds(cuda, policy, world, without_log):
     check_ptx(cuda, without_log(policy, world))
 
 
-@pytest.mark.parametrize(("policy", "world"), PAIRS[::12], ids=lambda spec: name_of(spec))
+@pytest.mark.parametrize(("policy", "world"), PAIRS[::4], ids=lambda spec: name_of(spec))
 def test_policies_compile_with_a_log(cuda, policy, world, without_log):
     with_log = ptx_of(cuda, policy, world, new_log(HORIZON))
     check_ptx(cuda, with_log)

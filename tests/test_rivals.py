@@ -5,77 +5,34 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import manyarms as ma
-from manyarms.contract import ask, begin, counts, tell
+from manyarms.contract import ask, begin, tell
 from manyarms.policies import cbt as fast_cbt
 from manyarms.policies import confidence
 from manyarms.policies import ucbt_asw as fast_ucbt
-from tests.reference import cbt as slow_cbt
-from tests.reference import failures as slow_failures
-from tests.reference import ucbt_asw as slow_ucbt
-from tests.reference.loop import play
-from tests.reference.twins import known
 from tests.reference.world import NaiveWorld
-from tests.skeletons import skeleton
 from tests.test_aucbt_asw import expected_block_regret
 from tests.test_theory import within_standard_errors
-from tests.test_twins import (
+from tests.twinned import (
+    COINS,
     FLIPS,
     WEAR,
-    check_columns,
-    check_log,
+    check_same,
     crashing,
     horizons,
+    k_failures,
     maybe,
-    seeds,
+    plays_as_its_twin,
     told_horizons,
     tops,
     two_worlds,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
-some = settings(deadline=None, derandomize=True, max_examples=50)
-# Stands still. Of the type that the twins are compared in, so that less is compiled.
-COINS = ma.World(ma.PowerLaw(beta=1.0), ma.Crash(probability=0.0), ma.Bernoulli())
 
-# ---------------------------------------------------------------- the comparison
-
-
-def new_twin(spec, rounds):
-    """A function that makes the twin's generator from its counts."""
-    match type(spec).__name__:
-        case "KFailure":
-            return functools.partial(slow_failures.k_failure, failures=spec.failures)
-        case "MRun":
-            return functools.partial(slow_failures.m_run, run=spec.run, recall=spec.recall, horizon=known(spec, rounds))
-        case "CBT":
-            return functools.partial(
-                slow_cbt.cbt,
-                beta=spec.beta,
-                first_loss=spec.first_loss,
-                target=spec.target,
-                horizon=known(spec, rounds),
-            )
-        case "EmpiricalCBT":
-            return functools.partial(slow_cbt.empirical_cbt, keep=spec.keep, horizon=known(spec, rounds))
-        case "UCBTASW":
-            names = ("beta", "variation", "changes", "delta", "width", "top")
-            told = {name: getattr(spec, name) for name in names}
-            return functools.partial(slow_ucbt.ucbt_asw, horizon=known(spec, rounds), **told)
-    raise NotImplementedError(spec)
-
-
-def check_same(spec, world, horizon, seed, replications=1):
-    """Play both, compare every round and every checkpoint; return the fast log and result."""
-    result = ma.simulate({"it": spec}, world, horizon, replications=replications, seed=seed, log=True, threads=1)
-    for replication in range(replications):
-        log, columns = play(new_twin(spec, horizon), NaiveWorld(world, seed, replication), horizon)
-        check_log(result.logs["it"][replication], log)
-        check_columns(result["it"][replication], result.checkpoints, columns)
-    return result.logs["it"][0], result
+# ---------------------------------------------------------------- what is played
 
 
 def tenures(log):
@@ -107,29 +64,7 @@ def regrets(specs, horizon, replications, seed=1, world=COINS):
 # ---------------------------------------------------------------- KFailure
 
 
-@some
-@given(st.builds(ma.KFailure, failures=st.sampled_from([1, 2, 5])), crashing, horizons, seeds)
-def test_k_failure_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
-
-
-def test_k_failure_is_the_skeleton():
-    module = skeleton("policy.py")
-    dice = np.random.default_rng(2)
-    for failures in (1, 3):
-        one, other = (
-            begin(spec.start(500), 0) for spec in (ma.KFailure(failures), module.KFailures(failures=failures))
-        )
-        late = []
-        for round in range(1, 501):
-            choice = ask(one, round, 0)
-            assert choice == ask(other, round, 0)
-            late.append(choice)
-            told = late.pop(dice.integers(len(late))) if round % 3 else choice
-            reward = float(dice.choice([0.0, 0.99, 1.0]))
-            one, other = tell(one, told, reward), tell(other, told, reward)
-            assert (one.failures, one.arm, one.failed) == (other.failures, other.arm, other.failed)
-            assert counts(one) == counts(other)
+test_k_failure_plays_as_its_twin = plays_as_its_twin(k_failures, crashing, examples=50)
 
 
 def expected_k_failure_regret(failures, horizon):
@@ -179,10 +114,7 @@ runs = st.builds(
 )
 
 
-@some
-@given(runs, crashing, horizons, seeds)
-def test_m_run_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+test_m_run_plays_as_its_twin = plays_as_its_twin(runs, crashing, examples=50)
 
 
 @pytest.mark.parametrize("recall", [True, False])
@@ -309,16 +241,10 @@ cbts = st.builds(
 empirical_cbts = st.builds(ma.EmpiricalCBT, keep=st.sampled_from([1, 2, 3, 17, 1024]), horizon=told_horizons)
 
 
-@some
-@given(cbts, two_worlds, short_horizons, seeds)
-def test_cbt_plays_as_its_twin_that_forgets_no_arm(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+test_cbt_plays_as_its_twin_that_forgets_no_arm = plays_as_its_twin(cbts, two_worlds, short_horizons, examples=50)
 
 
-@some
-@given(empirical_cbts, two_worlds, short_horizons, seeds)
-def test_empirical_cbt_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+test_empirical_cbt_plays_as_its_twin = plays_as_its_twin(empirical_cbts, two_worlds, short_horizons, examples=50)
 
 
 @pytest.mark.parametrize("world", [FLIPS, WEAR], ids=["coins", "wear"])
@@ -479,10 +405,7 @@ ucbts = st.builds(
 )
 
 
-@some
-@given(ucbts, two_worlds, horizons, seeds)
-def test_ucbt_asw_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+test_ucbt_asw_plays_as_its_twin = plays_as_its_twin(ucbts, two_worlds, examples=50)
 
 
 @pytest.mark.parametrize("world", [FLIPS, WEAR], ids=["coins", "wear"])

@@ -24,8 +24,9 @@ from manyarms.policies.tail import (
 )
 from tests.reference import tail as slow
 from tests.test_theory import within_standard_errors
-from tests.test_twins import FLIPS, PLAIN, check_same
+from tests.twinned import FLIPS, check_same
 
+PLAIN = {"log_base": 2, "log_factor": False, "cap": True}
 NOISES = [ma.Bernoulli(), ma.GapUniform(), ma.BetaNoise(10.0), ma.Exact()]
 
 AUTOS = [
@@ -272,8 +273,8 @@ def test_survivors_stay_when_the_sample_becomes_smaller():
 @pytest.mark.parametrize("beta", [0.3, 1.0, "auto"])
 def test_a_warm_start_keeps_good_arms_and_nothing_over_a_restart(base, beta):
     spec = ma.Blackbox(base=base, beta=beta, threshold=1.0, log_power=0.5, log_base=2, warm_start=True)
-    log, last = check_same(spec, FLIPS, 3000, seed=7)
-    assert last["restarts"] >= 1
+    log, result = check_same(spec, FLIPS, 3000, seed=7)
+    assert result.final("it", "restarts")[0] >= 1
     arms = {b: np.unique(log.arm[log.block == b], return_counts=True) for b in range(1, int(log.block[-1]) + 1)}
     episode = {b: int(log.episode[log.block == b][0]) for b in arms}
     carried = []

@@ -12,10 +12,10 @@ from manyarms.bases.asymptotic_ucb import Clock, log_confidence, ticked
 from manyarms.compiled import loop
 from manyarms.contract import Choice, ask, begin, learn, pick, renew, tell
 from tests.reference import sizes
+from tests.twinned import COINS
 
 CERTAIN = ma.World(ma.Empirical([1.0]), noise=ma.Exact())
 HOPELESS = ma.World(ma.Empirical([0.0]), noise=ma.Exact())
-COINS = ma.World(ma.PowerLaw(beta=1.0), ma.Still(), ma.Bernoulli())
 
 
 def log_of(spec, world, horizon, seed=0):
@@ -158,6 +158,7 @@ def test_block_m_draws_a_subsample_of_the_size_of_the_paper(name):
     ],
     ids=lambda spec: spec.label(),
 )
+@pytest.mark.usefixtures("uncompiled")
 def test_where_every_reward_is_one_nothing_is_eliminated_and_nothing_restarts(spec):
     log = log_of(spec, CERTAIN, 2000)
     assert log.episode[-1] == 1
@@ -167,6 +168,7 @@ def test_where_every_reward_is_one_nothing_is_eliminated_and_nothing_restarts(sp
 
 
 @pytest.mark.parametrize(("threshold", "horizon"), [(0.25, 1500), (0.8, 3000), (1.7, 2500)])
+@pytest.mark.usefixtures("uncompiled")
 def test_arms_that_always_lose_are_eliminated_at_the_play_the_threshold_says(threshold, horizon):
     # Each play of an arm adds 1 / P = |G_t| to its score. While no arm is out, |G_t| = |A|, so the first
     # arm to go is the first with ceil(C_2 log T) plays; later plays weigh |G_t| each. No sum of whole
@@ -213,6 +215,7 @@ def test_an_arm_whose_score_equals_the_threshold_is_out():
     assert tell(open_elimination(8), choice, -3.0).live == 7  # 4 · 8 = 32
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_blackbox_restarts_at_the_loss_the_threshold_says():
     # Every round loses 1: the block ends at ceil(C_1 max(|A|, 2^(m/2)) log T) rounds, if it has as many.
     horizon = 3000
@@ -302,6 +305,7 @@ def test_successive_elimination_drops_an_arm_two_radii_below_the_best(log_term, 
     assert base.active == left
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_the_oracle_does_not_leave_an_arm_for_one_that_is_no_better():
     log = log_of(ma.Oracle(keep=1), ma.World(ma.Empirical([0.5]), noise=ma.Exact()), 50)
     assert set(log.arm.tolist()) == {0}

@@ -13,243 +13,94 @@ import manyarms as ma
 from manyarms import streams
 from manyarms.arithmetic import natural_log
 from manyarms.bases.asymptotic_ucb import Clock, ticked
+from manyarms.checks import examples
 from manyarms.contract import Choice, learn, pick, renew
 from manyarms.policies import blackbox as fast_blackbox
 from manyarms.policies import elimination as fast_elimination
-from manyarms.policies import subsample as fast_subsample
 from manyarms.replication import replicate
 from manyarms.trace import COLUMNS
-from tests.reference import loop, sizes, squares
+from tests.reference import sizes, squares
 from tests.reference.asymptotic_ucb import AsymptoticUCB
-from tests.reference.twins import twin_run
+from tests.reference.twins import all_twins, twin_run
 from tests.reference.ucb import UCB
-
-# ---------------------------------------------------------------- the comparison
+from tests.twinned import (
+    FLIPS,
+    WEAR,
+    all_worlds,
+    asymptotic_ucbs,
+    blackboxes,
+    check_columns,
+    check_log,
+    check_same,
+    crashing,
+    eliminations,
+    greedies,
+    k_failures,
+    oracles,
+    other_trending,
+    plays_as_its_twin,
+    seeds,
+    ssucbs,
+    subsamples,
+    successive,
+    two_worlds,
+    ucbs,
+)
 
 # The twins are compared with policies and worlds that disagree about the top, too.
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
 
-
-def calibrated_settings(spec):
-    """The calibrated preset of a policy, with the base of its logarithm as a user writes it."""
-    presets = {
-        "Elimination": fast_elimination.PRESETS,
-        "Blackbox": fast_blackbox.PRESETS,
-        "SSUCB": fast_subsample.SSUCB_PRESETS,
-    }.get(type(spec).__name__)
-    if presets is None:
-        return None
-    preset = dict(presets["calibrated"])
-    if preset.get("log_base") == math.e:
-        preset["log_base"] = "e"
-    return preset
-
-
-def twin_of_run(spec, world, horizon, seed, replication=0):
-    label = spec.with_horizon(horizon).digest()
-    return twin_run(spec, world, horizon, seed, replication, label, calibrated_settings(spec))
-
-
-def check_log(fast, slow):
-    """All rounds, in order, so that a failure names the first round that differs."""
-    fast_rows = zip(*(getattr(fast, name).tolist() for name in loop.LOG), strict=True)
-    for t, (fast_row, slow_row) in enumerate(zip(fast_rows, slow, strict=True), start=1):
-        assert dict(zip(loop.LOG, fast_row, strict=True)) == dict(zip(loop.LOG, slow_row, strict=True)), f"round {t}"
-
-
-def check_columns(fast, checkpoints, slow):
-    for row, t in zip(fast.tolist(), checkpoints.tolist(), strict=True):
-        assert dict(zip(COLUMNS, row, strict=True)) == dict(zip(loop.COLUMNS, slow[t - 1], strict=True)), f"round {t}"
-
-
-def check_same(spec, world, horizon, seed, replications=1):
-    """Play both, compare all, and return the fast log of the first replication and its last columns."""
-    result = ma.simulate({"it": spec}, world, horizon, replications=replications, seed=seed, log=True, threads=1)
-    for replication in range(replications):
-        log, columns = twin_of_run(spec, world, horizon, seed, replication)
-        check_log(result.logs["it"][replication], log)
-        check_columns(result["it"][replication], result.checkpoints, columns)
-    return result.logs["it"][0], dict(zip(COLUMNS, result["it"][0, -1].tolist(), strict=True))
-
-
-# ---------------------------------------------------------------- what is drawn
-
-# Four worlds by the types of their parts: each pair of a policy and one of them is compiled once.
-betas = st.one_of(
-    st.sampled_from([0.5, 0.8, 1.0, 1.2, 2.0]),
-    st.integers(300, 3000).map(lambda thousandths: thousandths / 1000),
-)
-betas_or_auto = st.one_of(betas, betas, st.just("auto"))
-reservoirs = st.builds(ma.PowerLaw, beta=betas, top=st.sampled_from([1.0, 1.0, 0.8]))
-tops = st.sampled_from([1.0, 1.0, 0.8])
-inverse_trends = st.sampled_from([ma.Rotting("1/t"), ma.Rotting("30/t"), ma.Rising("3/t")])
-other_trends = st.sampled_from(
-    [ma.Rotting(0.02), ma.Rotting("5%"), ma.Rotting("t^-0.7"), ma.Rising(0.01), ma.Rising("5%"), ma.Rising("t^-0.7")]
-)
-crashes = st.builds(ma.Crash, probability=st.sampled_from([0.0, 0.01, 0.3]), to=st.sampled_from(["fresh", 0.0, 0.4]))
-jumps = st.builds(ma.JumpAt, play=st.sampled_from([1, 2, 7, 30]), size=st.sampled_from([-0.5, -0.1, 0.2]))
-
-still = st.builds(ma.World, reservoirs, st.just(ma.Still()), st.just(ma.Bernoulli()), tops)
-trending = st.builds(ma.World, reservoirs, inverse_trends, st.just(ma.GapUniform()), tops)
-crashing = st.builds(ma.World, reservoirs, crashes, st.just(ma.Bernoulli()), tops)
-jumping = st.builds(ma.World, reservoirs, jumps, st.just(ma.Exact()), tops)
-other_trending = st.builds(ma.World, reservoirs, other_trends, st.just(ma.GapUniform()), tops)
-all_worlds = st.one_of(still, trending, crashing, jumping)
-two_worlds = st.one_of(crashing, trending)
-
-# At 2^m - 2 rounds a block ends with the run, and the next one is opened and never played.
-horizons = st.one_of(
-    st.integers(1, 60), st.integers(60, 3000), st.sampled_from([2, 6, 14, 30, 62, 126, 254, 510, 1022, 2046])
-)
-seeds = st.integers(0, 2**64 - 1)
-
-
-def maybe(*values):
-    return st.sampled_from([None, *values])
-
-
-told_horizons = st.sampled_from([None, None, "doubling", 50, 4096])
-
-eliminations = st.builds(
-    ma.Elimination,
-    beta=betas_or_auto,
-    preset=st.sampled_from(["paper", "published", "calibrated"]),
-    threshold=maybe(0.02, 0.1, 0.3),
-    log_base=maybe(2, "e", 10.0),
-    log_factor=maybe(True, False),
-    cap=maybe(True, False),
-    warm_start=maybe(True, False),
-    top=tops,
-    horizon=told_horizons,
-)
-
-
-def blackboxes(base):
-    return st.builds(
-        ma.Blackbox,
-        base=base,
-        beta=betas_or_auto,
-        preset=st.sampled_from(["paper", "published", "calibrated"]),
-        threshold=maybe(0.05, 0.2, 0.5),
-        log_power=maybe(0.0, 1.0, 1.5),
-        log_base=maybe(2, "e", 10.0),
-        log_factor=maybe(True, False),
-        base_horizon=maybe("block", "run"),
-        warm_start=maybe(True, False),
-        top=tops,
-        horizon=told_horizons,
-    )
-
-
-def subsamples(base):
-    return st.builds(ma.Subsample, base=base, beta=betas_or_auto, arms=maybe(1, 2, 3, 17, 64), horizon=told_horizons)
-
-
-ssucbs = st.builds(
-    ma.SSUCB,
-    beta=betas_or_auto,
-    preset=st.sampled_from(["paper", "published", "calibrated"]),
-    sigma=maybe(0.1, 0.5),
-    arms=maybe(1, 2, 3, 17, 64),
-    horizon=told_horizons,
-)
-ucbs = st.builds(ma.UCB, width=st.sampled_from([2.0, 0.5, 0.1]))
-asymptotic_ucbs = st.builds(ma.AsymptoticUCB, sigma=st.sampled_from([1.0, 0.5, 0.1]))
-
-thorough = settings(deadline=None, derandomize=True, max_examples=150)
-brief = settings(deadline=None, derandomize=True, max_examples=60)
-
 # ---------------------------------------------------------------- policies and bases
 
+# Each pair of types has to be compiled. Rewards other than those of coins meet every base in Subsample, and Blackbox
+# over UCB.
+test_elimination_plays_as_its_twin = plays_as_its_twin(eliminations, all_worlds, examples=150)
+test_worlds_with_every_trend_move_as_their_twins = plays_as_its_twin(k_failures, other_trending)
+test_blackbox_over_ucb_plays_as_its_twin = plays_as_its_twin(blackboxes(ucbs), all_worlds, examples=150)
+test_blackbox_over_greedy_plays_as_its_twin = plays_as_its_twin(blackboxes(greedies), two_worlds)
+test_blackbox_over_successive_elimination_plays_as_its_twin = plays_as_its_twin(blackboxes(successive), crashing)
+test_blackbox_over_asymptotic_ucb_plays_as_its_twin = plays_as_its_twin(blackboxes(asymptotic_ucbs), crashing)
+test_subsample_over_ucb_plays_as_its_twin = plays_as_its_twin(subsamples(ucbs), two_worlds)
+test_subsample_over_greedy_plays_as_its_twin = plays_as_its_twin(subsamples(greedies), two_worlds)
+test_subsample_over_successive_elimination_plays_as_its_twin = plays_as_its_twin(subsamples(successive), two_worlds)
+test_subsample_over_asymptotic_ucb_plays_as_its_twin = plays_as_its_twin(subsamples(asymptotic_ucbs), two_worlds)
+test_ssucb_plays_as_its_twin = plays_as_its_twin(ssucbs, two_worlds, examples=150)
+test_uniform_play_plays_as_its_twin = plays_as_its_twin(st.just(ma.UniformPlay()), two_worlds)
+test_oracle_plays_as_its_twin = plays_as_its_twin(oracles, two_worlds, st.integers(1, 400))
 
-@thorough
-@given(eliminations, all_worlds, horizons, seeds)
-def test_elimination_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
-
-
-@brief
-@given(eliminations, other_trending, horizons, seeds)
-def test_worlds_with_every_trend_move_as_their_twins(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
-
-
-@thorough
-@given(blackboxes(ucbs), all_worlds, horizons, seeds)
-def test_blackbox_over_ucb_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
-
-
-@brief
-@given(blackboxes(st.just(ma.Greedy())), two_worlds, horizons, seeds)
-def test_blackbox_over_greedy_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+POLICIES = [spec for spec in examples() if spec.kind == "policy"]
+BASES = [spec for spec in examples() if spec.kind == "base"]
 
 
-@brief
-@given(blackboxes(st.just(ma.SuccessiveElimination())), two_worlds, horizons, seeds)
-def test_blackbox_over_successive_elimination_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+@pytest.mark.once
+def test_every_policy_and_base_has_a_twin():
+    assert {type(spec).__name__ for spec in POLICIES + BASES} <= set(all_twins())
 
 
-@brief
-@given(blackboxes(asymptotic_ucbs), two_worlds, horizons, seeds)
-def test_blackbox_over_asymptotic_ucb_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
+@pytest.mark.parametrize("spec", POLICIES, ids=lambda spec: spec.label())
+def test_each_replication_of_every_policy_plays_as_its_own_twin(spec):
+    check_same(spec, FLIPS, 300, seed=2**64 - 1, replications=3)
 
 
-@brief
-@given(subsamples(ucbs), two_worlds, horizons, seeds)
-def test_subsample_over_ucb_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
-
-
-@brief
-@given(subsamples(st.just(ma.Greedy())), two_worlds, horizons, seeds)
-def test_subsample_over_greedy_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
-
-
-@brief
-@given(subsamples(st.just(ma.SuccessiveElimination())), two_worlds, horizons, seeds)
-def test_subsample_over_successive_elimination_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
-
-
-@brief
-@given(subsamples(asymptotic_ucbs), two_worlds, horizons, seeds)
-def test_subsample_over_asymptotic_ucb_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
-
-
-@thorough
-@given(ssucbs, two_worlds, horizons, seeds)
-def test_ssucb_plays_as_its_twin(spec, world, horizon, seed):
-    check_same(spec, world, horizon, seed)
-
-
-@brief
-@given(all_worlds, horizons, seeds)
-def test_uniform_play_plays_as_its_twin(world, horizon, seed):
-    check_same(ma.UniformPlay(), world, horizon, seed)
-
-
-@brief
-@given(st.sampled_from([1, 2, 3, 20, 256]), all_worlds, st.integers(1, 400), seeds)
-def test_oracle_plays_as_its_twin(keep, world, horizon, seed):
-    check_same(ma.Oracle(keep=keep), world, horizon, seed)
+@pytest.mark.parametrize("base", BASES, ids=lambda spec: spec.label())
+def test_each_replication_of_every_base_plays_as_its_own_twin(base):
+    check_same(ma.Subsample(base=base, beta=1.0, arms=12), FLIPS, 300, seed=2**64 - 1, replications=3)
 
 
 # ---------------------------------------------------------------- what the cases above have to contain
 
-FLIPS = ma.World(ma.PowerLaw(beta=1.0), ma.Crash(probability=0.01, to=0.0), ma.Bernoulli())
-WEAR = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting("1/t"), ma.GapUniform())
 PLAIN = {"log_base": 2, "log_factor": False, "cap": True}
 ROT = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting("30/t"), ma.GapUniform())
 
 
+def checked(spec, world, horizon, seed):
+    """The fast log, compared with the twin's, and the columns of the last round."""
+    log, result = check_same(spec, world, horizon, seed)
+    return log, dict(zip(COLUMNS, result["it"][0, -1].tolist(), strict=True))
+
+
 def test_elimination_twins_meet_eliminations_restarts_and_several_blocks():
-    log, last = check_same(ma.Elimination(beta=1.0, threshold=0.02, warm_start=False, **PLAIN), FLIPS, 3000, seed=5)
+    log, last = checked(ma.Elimination(beta=1.0, threshold=0.02, warm_start=False, **PLAIN), FLIPS, 3000, seed=5)
     assert last["restarts"] >= 3
     ranks = [len(set(log.block[log.episode == episode].tolist())) for episode in set(log.episode.tolist())]
     assert max(ranks) >= 4
@@ -259,7 +110,7 @@ def test_elimination_twins_meet_eliminations_restarts_and_several_blocks():
 
 
 def test_a_warm_start_carries_survivors_over_and_nothing_over_a_restart():
-    log, last = check_same(ma.Elimination(beta=1.0, threshold=0.05, warm_start=True, **PLAIN), FLIPS, 3000, seed=6)
+    log, last = checked(ma.Elimination(beta=1.0, threshold=0.05, warm_start=True, **PLAIN), FLIPS, 3000, seed=6)
     assert last["restarts"] >= 1
     blocks = {b: set(log.arm[log.block == b].tolist()) for b in range(1, int(log.block[-1]) + 1)}
     episode = {b: int(log.episode[log.block == b][0]) for b in blocks}
@@ -279,7 +130,7 @@ def test_a_cold_start_carries_no_arm_into_the_next_block():
 @pytest.mark.parametrize("base", [ma.UCB(), ma.Greedy(), ma.SuccessiveElimination(), ma.AsymptoticUCB()])
 def test_blackbox_twins_meet_restarts_and_several_blocks(base):
     spec = ma.Blackbox(base=base, beta=1.0, threshold=0.5, log_power=1.0, log_base="e", log_factor=False)
-    log, last = check_same(spec, FLIPS, 3000, seed=7)
+    log, last = checked(spec, FLIPS, 3000, seed=7)
     assert last["restarts"] >= 2
     assert last["blocks"] >= last["restarts"] + 4
     assert len(set(log.arm.tolist())) > 20
@@ -288,7 +139,7 @@ def test_blackbox_twins_meet_restarts_and_several_blocks(base):
 @pytest.mark.parametrize("rounds", [2, 6, 14, 30, 254, 1022])
 def test_a_block_that_ends_with_the_run_leaves_an_open_one(rounds):
     spec = ma.Elimination(beta=1.0, preset="paper", threshold=100.0)
-    log, last = check_same(spec, WEAR, rounds, seed=8)
+    log, last = checked(spec, WEAR, rounds, seed=8)
     assert last["blocks"] == log.block[-1] + 1
 
 
@@ -320,17 +171,17 @@ def test_coins_make_exact_ties_which_go_to_the_lower_place(base, twin):
 
 
 def test_oracle_twins_meet_arms_that_are_let_go():
-    log, last = check_same(ma.Oracle(keep=2), ROT, 400, seed=11)
+    log, last = checked(ma.Oracle(keep=2), ROT, 400, seed=11)
     assert len(set(log.arm.tolist())) > 20
     assert last["arms"] == 401
 
 
 def test_worlds_meet_both_ends_of_the_range():
-    log, last = check_same(ma.Subsample(base=ma.Greedy(), beta=1.0, arms=3), ROT, 500, seed=12)
+    log, last = checked(ma.Subsample(base=ma.Greedy(), beta=1.0, arms=3), ROT, 500, seed=12)
     assert log.next_mean.min() == 0.0
     assert 0 < last["L_R"] < 499  # an arm at 0 that rots has not changed
     rising = ma.World(ma.PowerLaw(beta=1.0), ma.Rising("30/t"), ma.GapUniform())
-    log, last = check_same(ma.Subsample(base=ma.Greedy(), beta=1.0, arms=3), rising, 500, seed=12)
+    log, last = checked(ma.Subsample(base=ma.Greedy(), beta=1.0, arms=3), rising, 500, seed=12)
     assert log.next_mean.max() == 1.0
     assert last["V_R"] == 0.0
     assert last["V"] > 0.0
@@ -351,18 +202,13 @@ ONE_OF_EACH = [
 
 
 @pytest.mark.parametrize("spec", ONE_OF_EACH, ids=lambda spec: spec.label())
-def test_each_replication_plays_as_its_own_twin(spec):
-    check_same(spec, FLIPS, 300, seed=2**64 - 1, replications=3)
-
-
-@pytest.mark.parametrize("spec", ONE_OF_EACH, ids=lambda spec: spec.label())
 def test_a_used_state_begins_as_a_new_one(spec):
     # simulate makes one state for several replications when it keeps no log.
     horizon, seed = 300, 13
     checkpoints = np.array([100, horizon])
     run = replicate(spec, FLIPS, horizon, 3, seed, checkpoints=checkpoints, log=True)
     for replication in range(3):
-        slow_log, columns = twin_of_run(spec, FLIPS, horizon, seed, replication)
+        slow_log, columns = twin_run(spec, FLIPS, horizon, seed, replication)
         check_columns(run.out[replication], checkpoints, columns)
     check_log(run.logs[2], slow_log)  # the last one's log is what remains
 
@@ -370,6 +216,7 @@ def test_a_used_state_begins_as_a_new_one(spec):
 # ---------------------------------------------------------------- the kinetic tournament, longer
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("world", [FLIPS, WEAR], ids=["Bernoulli", "GapUniform"])
 @pytest.mark.parametrize("sigma", [1.0, 0.25])
 def test_the_kinetic_tournament_is_the_dense_argmax_over_many_arms(world, sigma):
@@ -378,6 +225,7 @@ def test_the_kinetic_tournament_is_the_dense_argmax_over_many_arms(world, sigma)
     assert np.count_nonzero(np.diff(log.arm[10_000:])) > 1000  # the lead still changes hands
 
 
+@pytest.mark.compiled
 def test_the_kinetic_tournament_is_the_dense_argmax_block_after_block():
     check_same(ma.SSUCB(beta=1.0, preset="published", horizon="doubling"), FLIPS, 20_000, seed=15)
 
@@ -404,7 +252,7 @@ def near_tie(draw, plays, rewards):
 @pytest.mark.once
 @pytest.mark.parametrize(
     ("cases", "most_plays", "most_others", "least"),
-    [(1000, 12, 4, 100), (40, 6000, 1, 1)],  # in early rounds, and in late ones, where levels are approximate
+    [(1000, 12, 4, 100), (20, 6000, 1, 1)],  # in early rounds, and in late ones, where levels are approximate
     ids=["early", "late"],
 )
 def test_where_rounding_decides_the_kinetic_tournament_still_decides_as_the_dense_argmax(

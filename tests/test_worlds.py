@@ -512,6 +512,7 @@ def test_what_a_drift_remembers_is_forgotten_between_replications(drift):
     assert path[:, 1].tolist() == [1.0] * 4 + [0.75] * 2
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_a_replication_does_not_depend_on_those_before_it():
     world = ma.World(ma.Uniform(), ma.Phases([ma.Adversary(3, 0.5), ma.Crash(0.1)], ends=[30]), ma.Bernoulli())
     policy = ma.Subsample(base=ma.Greedy(), beta=1.0, arms=3)
@@ -660,6 +661,7 @@ def test_variation_and_changes_are_the_sums_over_the_log(drift):
     assert (log.mean != log.next_mean).any() == (drift != ma.Still())
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_simulate_counts_the_same():
     world = ma.World(ma.Uniform(), SOME_DRIFTS[-1], ma.Bernoulli())
     checkpoints = [1, 2, 3, 50, 51, 121, 199, 200]

@@ -1,52 +1,59 @@
-"""Seasons: the played arm's mean swings with the round.
+"""Gusts: the played arm moves with the wind, and the wind turns at random.
 
-Copy this file to write a drift; reservoirs and noises are shorter still.
+Copy this file to write a drift: what a play does to the arm that was played.
 """
 
 import dataclasses
 from typing import Any, NamedTuple
 
-from manyarms.arithmetic import cosine_of_turn, floor
+from manyarms.compiled import replaced
 from manyarms.contract import Play
 from manyarms.drifts import Drift, register_drift
-from manyarms.specs import positive
+from manyarms.specs import Fraction, Positive
+from manyarms.streams import bits_at, follow, uniform
 
 
-class SeasonsState(NamedTuple):
+class GustsState(NamedTuple):
     """What the compiled loop carries: numbers and arrays."""
 
     size: float
-    period: float
+    turning: float
+    wind: float  # 1.0: upwards, -1.0: downwards
 
 
 @dataclasses.dataclass(frozen=True)
-class Seasons(Drift):
-    """At each play the mean moves by size · cos(2 pi t / period).
+class Gusts(Drift):
+    """At each play the mean moves by a number between 0 and size, upwards or downwards as the wind blows.
 
     Parameters
     ----------
     size
         The largest move of one play.
-    period
-        Rounds from summer to summer.
+    turning
+        How likely the wind is to turn before a play.
     """
 
-    size: float = 0.01
-    period: float = 1000.0
+    size: Positive = 0.02
+    turning: Fraction = 0.05
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", positive("Seasons", "size", self.size))
-        object.__setattr__(self, "period", positive("Seasons", "period", self.period))
-
-    def start(self) -> SeasonsState:
+    def start(self) -> GustsState:
         """The state that the compiled loop carries."""
-        return SeasonsState(size=self.size, period=self.period)
+        return GustsState(size=self.size, turning=self.turning, wind=1.0)
 
 
-def moved(drift: SeasonsState, play: Play, reservoir: Any) -> tuple[SeasonsState, float]:
-    """The drift (which may remember things) and the mean from now on. The world clips it to [0, 1]."""
-    turns = play.round / drift.period
-    return drift, play.mean + drift.size * cosine_of_turn(turns - floor(turns))
+def begin(drift: GustsState, key: int) -> GustsState:
+    """A new replication: a drift that remembers something forgets it. One that does not needs no ``begin``."""
+    return replaced(drift, wind=1.0)
 
 
-register_drift(SeasonsState, moved)
+def moved(drift: GustsState, play: Play, reservoir: Any) -> tuple[GustsState, float]:
+    """The drift and the arm's mean from now on, which the world clips to [0, 1].
+
+    Random numbers belong to the play: (arm, how often it was played before).
+    """
+    bits = bits_at(play.key, play.arm, play.plays)
+    wind = -drift.wind if uniform(bits) < drift.turning else drift.wind
+    return replaced(drift, wind=wind), play.mean + wind * drift.size * uniform(follow(bits, 1))
+
+
+register_drift(GustsState, moved, begin)

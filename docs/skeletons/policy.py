@@ -1,95 +1,143 @@
-"""KFailures: keep an arm until it has failed k times, then take a fresh one.
+"""Auditions: play a few arms at random for a while, keep the best one, and let fresh arms try to beat it.
 
-Copy this file to write a policy. The idea goes here, in five lines or fewer.
+Copy this file to write a policy. The idea goes here, in five lines or fewer. The example is simple, and shows the
+rules that are easy to miss: random numbers by address, arrays over slots, rewards that come late.
 
-Source: Berry, Chen, Zame, Heath & Shepp, "Bandit problems with infinitely many arms" (Annals of
-Statistics, 1997): the k-failure strategy.
+Source: the paper, the algorithm in it. This one is made up.
 
-Symbols: the paper's letter -> our name. k -> failures.
+Symbols: the paper's letter -> our name. K -> arms; H -> length.
 
-Deviations: what was changed, and why. A failure is a reward below 1, and a late one for an arm that
-was already left is ignored.
+Deviations: what was changed, and why.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from manyarms.compiled import kernel, replaced
 from manyarms.contract import Choice, Counts, register
 from manyarms.policies import Policy
-from manyarms.specs import count
+from manyarms.specs import Count
+from manyarms.streams import UNSET_KEY, bits_at, index_below
 
 
-class KFailuresState(NamedTuple):
-    """Numbers and arrays only; a comment for each field."""
+class AuditionsState(NamedTuple):
+    """All that a run carries: numbers and arrays, with a comment for each."""
 
-    failures: int  # k
-    arm: int  # the arm in play
-    failed: int  # how often it has failed
+    length: int  # rounds of a block
+    key: int  # of the random numbers of this run
+    block: int  # counted from 1
+    told: int  # rewards of this block
+    drawn: int  # fresh arms so far
     ignored: int  # rewards that came too late
+    arms: NDArray[np.int64]  # slot -> arm
+    plays: NDArray[np.int64]  # slot -> plays in this block
+    sums: NDArray[np.float64]  # slot -> rewards in this block
 
 
 @dataclasses.dataclass(frozen=True)
-class KFailures(Policy):
-    """Keep an arm until it has failed k times (Berry et al. 1997).
+class Auditions(Policy):
+    """Blocks of a fixed length; the arm with the best mean stays, and fresh ones take the other places.
 
     Parameters
     ----------
-    failures
-        How many failures an arm is allowed.
+    arms
+        How many arms there are in a block.
+    length
+        Of a block, in rounds.
     """
 
-    failures: int = 1
+    # A type that checks its values: a wrong one is an error that names the field. Others are in manyarms.specs.
+    arms: Count = 5
+    length: Count = 100
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "failures", count("KFailures", "failures", self.failures))
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Specs to try promises on: runs of a few hundred rounds should meet all that can happen."""
+        return (cls(arms=3, length=20),)
 
     def slots(self, rounds: int) -> int:
         """The most arms it keeps at a time."""
-        return 1
+        return self.arms
 
-    def start(self, rounds: int) -> KFailuresState:
-        """Allocate for that many rounds; ``begin`` fills in the first values."""
-        return KFailuresState(failures=self.failures, arm=0, failed=0, ignored=0)
+    def start(self, rounds: int) -> AuditionsState:
+        """Allocate for that many rounds; first values are the business of ``begin``."""
+        return AuditionsState(
+            length=self.length,
+            key=UNSET_KEY,  # of the type of a key
+            block=0,
+            told=0,
+            drawn=0,
+            ignored=0,
+            arms=np.zeros(self.arms, dtype=np.int64),
+            plays=np.zeros(self.arms, dtype=np.int64),
+            sums=np.zeros(self.arms, dtype=np.float64),
+        )
 
-    def kept_arms(self, state: KFailuresState) -> NDArray[np.int64]:
+    def kept_arms(self, state: AuditionsState) -> NDArray[np.int64]:
         """The arms it may still choose."""
-        return np.array([state.arm])
+        return state.arms.copy()
 
 
-def begin(state: KFailuresState, key: int) -> KFailuresState:
-    """A new replication. A policy that draws random numbers keeps the key."""
-    return KFailuresState(failures=state.failures, arm=0, failed=0, ignored=0)
+@kernel  # helpers that kernels call are marked
+def best_slot(state: AuditionsState) -> int:
+    """The slot with the best mean reward; the first of several. Arms that were not played come last."""
+    best = 0
+    largest = -np.inf
+    for slot in range(state.arms.size):
+        if state.plays[slot] > 0 and state.sums[slot] / state.plays[slot] > largest:
+            best = slot
+            largest = state.sums[slot] / state.plays[slot]
+    return best
 
 
-def ask(state: KFailuresState, round: int, waiting: int) -> Choice:
-    """Changes nothing. Here every arm is a block of its own, so late rewards find out."""
-    return Choice(slot=0, arm=state.arm, probability=1.0, block=state.arm + 1, round=round)
+@kernel
+def open_block(state: AuditionsState, stays: int) -> AuditionsState:
+    """A fresh arm in every slot but one. That one keeps its slot: the world knows an arm by it."""
+    drawn = state.drawn
+    for slot in range(state.arms.size):
+        if slot != stays:
+            state.arms[slot] = drawn  # arms are numbered as they are needed, without gaps
+            drawn += 1
+        state.plays[slot] = 0
+        state.sums[slot] = 0.0
+    return replaced(state, block=state.block + 1, told=0, drawn=drawn)
 
 
-def tell(state: KFailuresState, choice: Choice, reward: float) -> KFailuresState:
-    """May write into arrays; returns the new state, always by the full constructor."""
-    arm, failed, ignored = state.arm, state.failed, state.ignored
-    if choice.block != arm + 1:
-        ignored += 1
-    elif reward < 1.0:
-        failed += 1
-        if failed == state.failures:
-            arm += 1
-            failed = 0
-    return KFailuresState(failures=state.failures, arm=arm, failed=failed, ignored=ignored)
+def begin(state: AuditionsState, key: int) -> AuditionsState:
+    """A new run. Arrays hold anything before: memory is reused, and ``open_block`` writes every entry."""
+    return open_block(replaced(state, key=key, block=0, drawn=0, ignored=0), -1)
 
 
-def counts(state: KFailuresState) -> Counts:
-    """What every policy counts of itself."""
-    return Counts(restarts=0, blocks=state.arm + 1, arms=state.arm + 1, ignored=state.ignored)
+def ask(state: AuditionsState, round: int, waiting: int) -> Choice:
+    """Any of the arms. Changes nothing: the random number belongs to the number of the ask, and is not used up."""
+    arms = state.arms.size
+    slot = index_below(bits_at(state.key, round, 0), arms)
+    return Choice(slot=slot, arm=state.arms[slot], probability=1.0 / arms, block=state.block, round=round)
 
 
-def observe(state: KFailuresState, world: Any, choice: Choice) -> KFailuresState:
-    """For oracles; all others return the state."""
+def tell(state: AuditionsState, choice: Choice, reward: float) -> AuditionsState:
+    """May write into arrays; returns the new state."""
+    if choice.block != state.block:
+        # Late: its block is closed, and another arm may be in its slot. It is counted, and changes nothing else.
+        return replaced(state, ignored=state.ignored + 1)
+    state.plays[choice.slot] += 1
+    state.sums[choice.slot] += reward
+    if state.told + 1 < state.length:
+        return replaced(state, told=state.told + 1)
+    return open_block(state, best_slot(state))
+
+
+def counts(state: AuditionsState) -> Counts:
+    """What every policy counts of itself. A restart would forget all that was learned; it has none."""
+    return Counts(restarts=0, blocks=state.block, arms=state.drawn, ignored=state.ignored)
+
+
+def observe(state: AuditionsState, world: Any, choice: Choice) -> AuditionsState:
+    """For oracles, who look at the world, and policies that move arms between slots; all others return the state."""
     return state
 
 
-register(KFailuresState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)
+register(AuditionsState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)

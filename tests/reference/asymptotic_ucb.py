@@ -1,10 +1,12 @@
 """Lattimore & Szepesvári, "Bandit Algorithms", Chapter 8: asymptotically optimal UCB."""
 
+import functools
 import math
 
 from manyarms.arithmetic import natural_log
 
 from .dense import Dense
+from .twins import twin_of
 
 
 class AsymptoticUCB(Dense):
@@ -20,3 +22,8 @@ class AsymptoticUCB(Dense):
 
     def index(self, total, plays):
         return total / plays + self.sigma * math.sqrt(2.0 * self.log_f / plays)
+
+
+@twin_of("AsymptoticUCB")
+def new_asymptotic_ucb(spec, setting):
+    return functools.partial(AsymptoticUCB, sigma=spec.sigma)

@@ -1,5 +1,6 @@
 """Kim, Vojnović & Yun (NeurIPS 2024), Algorithm 2: AUCBT-ASW, with every window summed anew in every round."""
 
+import functools
 import itertools
 import math
 from decimal import localcontext
@@ -8,6 +9,7 @@ from manyarms.arithmetic import exponential, natural_log
 
 from .sizes import ceiling, exact, exact_log
 from .squares import bits_at, uniform
+from .twins import from_preset, known, twin_of
 
 PRESETS = {
     "paper": {"width": 12.0, "first_threshold": 0.5, "depth": 0.5, "scale": 1.0, "scale_log": "block"},
@@ -71,3 +73,9 @@ def aucbt_asw(counts, key, *, horizon, width, first_threshold, depth, scale, sca
                 block_reward += reward
             w[delta] *= exponential(alpha / (B * p[delta]) * (0.5 + block_reward / N_0))
             rounds_left -= length
+
+
+@twin_of("AUCBTASW")
+def new_aucbt_asw(spec, setting):
+    chosen = from_preset(spec, PRESETS)
+    return functools.partial(aucbt_asw, key=setting.key, horizon=known(spec, setting.rounds), top=spec.top, **chosen)

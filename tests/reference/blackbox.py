@@ -1,12 +1,23 @@
 """Suk & Kim, Algorithm 1: Blackbox Non-Stationary Algorithm. Line numbers are those of its listing."""
 
+import functools
 import itertools
 import math
 
 from manyarms.arithmetic import power
+from manyarms.policies import blackbox as fast
 
 from .sizes import assumed_horizon, blackbox_size, log
 from .tail import Tail, estimate_for
+from .twins import calibrated, from_preset, known, new_twin, twin_of
+
+PAPER = {"threshold": 1.0, "log_power": 3.0, "log_base": 2, "log_factor": False, "base_horizon": "block"}
+PUBLISHED = {"threshold": 1.0, "log_power": 3.0, "log_base": "e", "log_factor": True, "base_horizon": "run"}
+PRESETS = {
+    "paper": PAPER | {"warm_start": False},
+    "published": PUBLISHED | {"warm_start": False},
+    "calibrated": calibrated(fast.PRESETS),
+}
 
 
 def blackbox(
@@ -58,3 +69,10 @@ def blackbox(
             # Good: at least its share of the block's plays.
             good = [arm for arm in subsample if played[arm] >= 2**m / size]
             # Line 12: the block is over; the next one follows.
+
+
+@twin_of("Blackbox")
+def new_blackbox(spec, setting):
+    chosen = from_preset(spec, PRESETS)
+    base, horizon = new_twin(spec.base, setting), known(spec, setting.rounds)
+    return functools.partial(blackbox, new_base=base, beta=spec.beta, horizon=horizon, top=spec.top, **chosen)

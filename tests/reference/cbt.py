@@ -3,6 +3,7 @@
 Every bound is computed anew from all losses of its arm in every round.
 """
 
+import functools
 import itertools
 import math
 
@@ -10,6 +11,7 @@ from manyarms.arithmetic import binary_log, natural_log, power
 
 from .dense import first_of_the_largest, shortened
 from .tail import Tail
+from .twins import known, twin_of
 
 
 def slack(n):
@@ -91,3 +93,14 @@ def empirical_cbt(counts, *, keep, horizon, let_go=None):
             reward = yield chosen[0], 1.0
             chosen[1].append(1.0 - reward)
             lost += 1.0 - reward
+
+
+@twin_of("CBT")
+def new_cbt(spec, setting):
+    told = {name: getattr(spec, name) for name in ("beta", "first_loss", "target")}
+    return functools.partial(cbt, horizon=known(spec, setting.rounds), **told)
+
+
+@twin_of("EmpiricalCBT")
+def new_empirical_cbt(spec, setting):
+    return functools.partial(empirical_cbt, keep=spec.keep, horizon=known(spec, setting.rounds))

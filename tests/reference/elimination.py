@@ -1,10 +1,20 @@
 """Suk & Kim, Algorithm 2: Restarting Subsampling Elimination. Line numbers are those of its listing."""
 
+import functools
 import itertools
+
+from manyarms.policies import elimination as fast
 
 from .sizes import assumed_horizon, elimination_size, log
 from .squares import bits_at, uniform
 from .tail import Tail, estimate_for
+from .twins import calibrated, from_preset, known, twin_of
+
+PRESETS = {
+    "paper": {"threshold": 1.0, "log_base": 2, "log_factor": True, "cap": True, "warm_start": False},
+    "published": {"threshold": 1.0, "log_base": "e", "log_factor": False, "cap": False, "warm_start": False},
+    "calibrated": calibrated(fast.PRESETS),
+}
 
 
 def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, cap, warm_start, top):
@@ -52,3 +62,10 @@ def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, 
                 counts.restarts += 1  # line 8: l <- l + 1
                 break
             # Line 11: the block is over; the next one follows.
+
+
+@twin_of("Elimination")
+def new_elimination(spec, setting):
+    chosen = from_preset(spec, PRESETS)
+    horizon = known(spec, setting.rounds)
+    return functools.partial(elimination, key=setting.key, beta=spec.beta, horizon=horizon, top=spec.top, **chosen)

@@ -3,8 +3,11 @@
 A reward below 1 is a failure.
 """
 
+import functools
 import itertools
 import math
+
+from .twins import known, twin_of
 
 
 def k_failure(counts, *, failures):
@@ -44,3 +47,13 @@ def m_run(counts, *, run, recall, horizon):
             else:
                 arm, successes = counts.arms, 0
                 counts.arms += 1
+
+
+@twin_of("KFailure")
+def new_k_failure(spec, setting):
+    return functools.partial(k_failure, failures=spec.failures)
+
+
+@twin_of("MRun")
+def new_m_run(spec, setting):
+    return functools.partial(m_run, run=spec.run, recall=spec.recall, horizon=known(spec, setting.rounds))

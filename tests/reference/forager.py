@@ -4,6 +4,7 @@ Every arm is the list of its losses, each with the average loss before it, and e
 computed anew from the lists. Averages and stakes are taken step by step, so that the last bits are those of the rule.
 """
 
+import dataclasses
 import fractions
 import functools
 import itertools
@@ -12,6 +13,7 @@ import math
 from manyarms.arithmetic import exponential, log_gamma, natural_log
 
 from .dense import first_of_the_largest, shortened
+from .twins import twin_of
 
 
 def average(values):
@@ -248,3 +250,8 @@ def forager(counts, **settings):
         counts.arms = twin.drawn
         reward = yield twin.arm.number, 1.0
         twin.told(twin.arm.number, reward)
+
+
+@twin_of("Forager")
+def new_forager(spec, setting):
+    return functools.partial(forager, **dataclasses.asdict(spec))

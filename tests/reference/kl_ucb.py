@@ -6,6 +6,7 @@ import math
 from manyarms.arithmetic import natural_log
 
 from .dense import Shortened
+from .twins import twin_of
 
 
 def kl(p, gap):
@@ -40,3 +41,8 @@ class KLUCB(Shortened):
         # The argmax of q is that of q - 1 = -gap, which has more digits where q is close to 1.
         mean = min(max(total / plays, 0.0), 1.0)
         return -least_gap(mean, self.width * natural_log(max(self.horizon, 2)) / plays)
+
+
+@twin_of("KLUCB")
+def new_kl_ucb(spec, setting):
+    return functools.partial(KLUCB, width=spec.width)

@@ -1,8 +1,10 @@
 """Sees the means: plays the best of the arms it keeps, and looks at one fresh arm after each round."""
 
+import functools
 import itertools
 
 from .dense import first_of_the_largest, shortened
+from .twins import twin_of
 
 
 def oracle(counts, world, *, keep):
@@ -23,3 +25,8 @@ def oracle(counts, world, *, keep):
         worst = first_of_the_largest([shortened(-world.mean(arm), keep) for arm in kept])
         if world.mean(fresh) > world.mean(kept[worst]):
             kept[worst] = fresh
+
+
+@twin_of("Oracle")
+def new_oracle(spec, setting):
+    return functools.partial(oracle, world=setting.world, keep=min(spec.keep, setting.rounds + 1))

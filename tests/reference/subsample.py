@@ -5,13 +5,23 @@ horizon: blocks of 2, 4, 8, … rounds, each with a fresh subsample of the size 
 horizon but without beta: a pilot of ceil(sqrt(T)) rounds on half as many arms first.
 """
 
+import functools
 import itertools
 import math
 
 from manyarms.arithmetic import binary_log, natural_log
+from manyarms.policies import subsample as fast
 
+from .asymptotic_ucb import AsymptoticUCB
 from .sizes import subsample_size
 from .tail import Tail, estimate_for
+from .twins import calibrated, from_preset, known, new_twin, twin_of
+
+SSUCB_PRESETS = {
+    "paper": {"sigma": 1.0},
+    "published": {"sigma": 1.0},
+    "calibrated": calibrated(fast.SSUCB_PRESETS),
+}
 
 
 def subsample(counts, new_base, *, beta, arms=None, horizon=None, published=False):
@@ -38,3 +48,18 @@ def subsample(counts, new_base, *, beta, arms=None, horizon=None, published=Fals
             reward = yield drawn[place], 1.0
             base.learn(place, reward)
             tail.saw(drawn[place], reward)
+
+
+@twin_of("Subsample")
+def new_subsample(spec, setting):
+    base, horizon = new_twin(spec.base, setting), known(spec, setting.rounds)
+    return functools.partial(subsample, new_base=base, beta=spec.beta, arms=spec.arms, horizon=horizon)
+
+
+@twin_of("SSUCB")
+def new_ssucb(spec, setting):
+    base = functools.partial(AsymptoticUCB, **from_preset(spec, SSUCB_PRESETS))
+    horizon, published = known(spec, setting.rounds), spec.preset == "published"
+    return functools.partial(
+        subsample, new_base=base, beta=spec.beta, arms=spec.arms, horizon=horizon, published=published
+    )

@@ -4,6 +4,8 @@ import math
 
 from manyarms.arithmetic import natural_log
 
+from .twins import twin_of
+
 
 class SuccessiveElimination:
     def __init__(self, arms, horizon, log_horizon):
@@ -29,3 +31,8 @@ class SuccessiveElimination:
                 a for a in self.active if best - means[a] < 2.0 * math.sqrt(self.log_term / (2.0 * self.plays[a]))
             ]
             self.phase = list(self.active)
+
+
+@twin_of("SuccessiveElimination")
+def new_successive_elimination(spec, setting):
+    return SuccessiveElimination

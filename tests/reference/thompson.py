@@ -5,9 +5,11 @@ uniform u until v = (1 + c x)^3 > 0 and log u < x^2 / 2 + d - d v + d log v; the
 X / (X + Y) of two of them. Logarithms and cosines are the library's: last bits decide nothing here.
 """
 
+import functools
 import math
 
 from .squares import bits_at, finaliser, splitmix64, uniform
+from .twins import twin_of
 
 
 def gamma_number(bits, a):
@@ -55,3 +57,8 @@ class Thompson:
         part = min(max(reward, 0.0), 1.0)
         self.successes[place] += part
         self.failures[place] += 1.0 - part
+
+
+@twin_of("Thompson")
+def new_thompson(spec, setting):
+    return functools.partial(Thompson, key=setting.key, clock=[0])

@@ -1,5 +1,6 @@
 """Kim, Vojnović & Yun (NeurIPS 2024), Algorithm 1: UCBT-ASW, with every window summed anew in every round."""
 
+import functools
 import itertools
 import math
 
@@ -7,6 +8,7 @@ from manyarms.arithmetic import binary_log, power
 
 from .aucbt_asw import worst_index
 from .tail import Tail
+from .twins import known, twin_of
 
 
 def threshold(T, beta, variation, changes):  # noqa: N803
@@ -39,3 +41,9 @@ def ucbt_asw(counts, *, beta, variation, changes, delta, width, top, horizon):
             rewards.append(reward)
             if beta == "auto":
                 tail.saw(arm, reward)
+
+
+@twin_of("UCBTASW")
+def new_ucbt_asw(spec, setting):
+    told = {name: getattr(spec, name) for name in ("beta", "variation", "changes", "delta", "width", "top")}
+    return functools.partial(ucbt_asw, horizon=known(spec, setting.rounds), **told)

@@ -1,0 +1,140 @@
+"""For tests of policies and bases: the comparison with their slow twins, and what Hypothesis draws for it."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import manyarms as ma
+from manyarms.compiled import IS_COMPILING
+from manyarms.trace import COLUMNS
+from tests.reference import loop
+from tests.reference.twins import twin_run
+
+# ---------------------------------------------------------------- the comparison
+
+
+def check_log(fast, slow):
+    """All rounds, in order, so that a failure names the first round that differs."""
+    fast_rows = zip(*(getattr(fast, name).tolist() for name in loop.LOG), strict=True)
+    for t, (fast_row, slow_row) in enumerate(zip(fast_rows, slow, strict=True), start=1):
+        assert dict(zip(loop.LOG, fast_row, strict=True)) == dict(zip(loop.LOG, slow_row, strict=True)), f"round {t}"
+
+
+def check_columns(fast, checkpoints, slow):
+    for row, t in zip(fast.tolist(), checkpoints.tolist(), strict=True):
+        assert dict(zip(COLUMNS, row, strict=True)) == dict(zip(loop.COLUMNS, slow[t - 1], strict=True)), f"round {t}"
+
+
+def check_same(spec, world, horizon, seed, replications=1):
+    """Play both, compare every round and every checkpoint; return the fast log of the first replication and all."""
+    result = ma.simulate({"it": spec}, world, horizon, replications=replications, seed=seed, log=True, threads=1)
+    for replication in range(replications):
+        log, columns = twin_run(spec, world, horizon, seed, replication)
+        check_log(result.logs["it"][replication], log)
+        check_columns(result["it"][replication], result.checkpoints, columns)
+    return result.logs["it"][0], result
+
+
+# Arms that break down, arms that wear out, and arms that stand still: of two types, so that less is compiled.
+FLIPS = ma.World(ma.PowerLaw(beta=1.0), ma.Crash(probability=0.01, to=0.0), ma.Bernoulli())
+WEAR = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting("1/t"), ma.GapUniform())
+COINS = ma.World(ma.PowerLaw(beta=1.0), ma.Crash(probability=0.0), ma.Bernoulli())
+
+# ---------------------------------------------------------------- what is drawn
+
+# Four worlds by the types of their parts: each pair of a policy and one of them is compiled once.
+betas = st.one_of(
+    st.sampled_from([0.5, 0.8, 1.0, 1.2, 2.0]),
+    st.integers(300, 3000).map(lambda thousandths: thousandths / 1000),
+)
+betas_or_auto = st.one_of(betas, betas, st.just("auto"))
+reservoirs = st.builds(ma.PowerLaw, beta=betas, top=st.sampled_from([1.0, 1.0, 0.8]))
+tops = st.sampled_from([1.0, 1.0, 0.8])
+inverse_trends = st.sampled_from([ma.Rotting("1/t"), ma.Rotting("30/t"), ma.Rising("3/t")])
+other_trends = st.sampled_from(
+    [ma.Rotting(0.02), ma.Rotting("5%"), ma.Rotting("t^-0.7"), ma.Rising(0.01), ma.Rising("5%"), ma.Rising("t^-0.7")]
+)
+crashes = st.builds(ma.Crash, probability=st.sampled_from([0.0, 0.01, 0.3]), to=st.sampled_from(["fresh", 0.0, 0.4]))
+jumps = st.builds(ma.JumpAt, play=st.sampled_from([1, 2, 7, 30]), size=st.sampled_from([-0.5, -0.1, 0.2]))
+
+still = st.builds(ma.World, reservoirs, st.just(ma.Still()), st.just(ma.Bernoulli()), tops)
+trending = st.builds(ma.World, reservoirs, inverse_trends, st.just(ma.GapUniform()), tops)
+crashing = st.builds(ma.World, reservoirs, crashes, st.just(ma.Bernoulli()), tops)
+jumping = st.builds(ma.World, reservoirs, jumps, st.just(ma.Exact()), tops)
+other_trending = st.builds(ma.World, reservoirs, other_trends, st.just(ma.GapUniform()), tops)
+all_worlds = st.one_of(still, trending, crashing, jumping)
+two_worlds = st.one_of(crashing, trending)
+
+# At 2^m - 2 rounds a block ends with the run, and the next one is opened and never played.
+horizons = st.one_of(
+    st.integers(1, 60), st.integers(60, 3000), st.sampled_from([2, 6, 14, 30, 62, 126, 254, 510, 1022, 2046])
+)
+seeds = st.integers(0, 2**64 - 1)
+
+
+def maybe(*values):
+    return st.sampled_from([None, *values])
+
+
+told_horizons = st.sampled_from([None, None, "doubling", 50, 4096])
+
+eliminations = st.builds(
+    ma.Elimination,
+    beta=betas_or_auto,
+    preset=st.sampled_from(["paper", "published", "calibrated"]),
+    threshold=maybe(0.02, 0.1, 0.3),
+    log_base=maybe(2, "e", 10.0),
+    log_factor=maybe(True, False),
+    cap=maybe(True, False),
+    warm_start=maybe(True, False),
+    top=tops,
+    horizon=told_horizons,
+)
+
+
+def blackboxes(base):
+    return st.builds(
+        ma.Blackbox,
+        base=base,
+        beta=betas_or_auto,
+        preset=st.sampled_from(["paper", "published", "calibrated"]),
+        threshold=maybe(0.05, 0.2, 0.5),
+        log_power=maybe(0.0, 1.0, 1.5),
+        log_base=maybe(2, "e", 10.0),
+        log_factor=maybe(True, False),
+        base_horizon=maybe("block", "run"),
+        warm_start=maybe(True, False),
+        top=tops,
+        horizon=told_horizons,
+    )
+
+
+def subsamples(base):
+    return st.builds(ma.Subsample, base=base, beta=betas_or_auto, arms=maybe(1, 2, 3, 17, 64), horizon=told_horizons)
+
+
+ssucbs = st.builds(
+    ma.SSUCB,
+    beta=betas_or_auto,
+    preset=st.sampled_from(["paper", "published", "calibrated"]),
+    sigma=maybe(0.1, 0.5),
+    arms=maybe(1, 2, 3, 17, 64),
+    horizon=told_horizons,
+)
+ucbs = st.builds(ma.UCB, width=st.sampled_from([2.0, 0.5, 0.1]))
+asymptotic_ucbs = st.builds(ma.AsymptoticUCB, sigma=st.sampled_from([1.0, 0.5, 0.1]))
+
+greedies = st.just(ma.Greedy())
+successive = st.just(ma.SuccessiveElimination())
+k_failures = st.builds(ma.KFailure, failures=st.sampled_from([1, 2, 5, 40]))
+oracles = st.builds(ma.Oracle, keep=st.sampled_from([1, 2, 3, 20, 256]))
+
+
+def plays_as_its_twin(specs, worlds, horizons=horizons, examples=60):
+    """A test of what these strategies draw. As plain Python the same kernels make the same choices: fewer cases do."""
+
+    @settings(deadline=None, derandomize=True, max_examples=examples if IS_COMPILING else examples // 3)
+    @given(specs, worlds, horizons, seeds)
+    def test(spec, world, horizon, seed):
+        check_same(spec, world, horizon, seed)
+
+    return test
