@@ -128,7 +128,7 @@ pick = verb("pick")
 learn = verb("learn")
 # plays_of(base, slot) -> how many rewards of the arm in a slot it has learned since it was renewed.
 plays_of = verb("plays_of")
-# index_of(index, plays, total) -> the index of an arm with so many plays and rewards that sum up to so much.
+# index_of(formula, plays, total) -> the index of an arm with so many plays and rewards that sum up to so much.
 index_of = verb("index_of")
 
 # Worlds.
