@@ -1,5 +1,6 @@
 """The compiler's corner: which cache, when it is used, and that no edit is missed."""
 
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -13,8 +14,9 @@ import numpy as np
 import pytest
 
 import manyarms
+import manyarms as ma
 from manyarms import compiled
-from manyarms.contract import Choice
+from manyarms.contract import Choice, Counts, register
 from manyarms.replication import play_replications
 
 SOURCES = Path(manyarms.__file__).parent
@@ -384,3 +386,63 @@ def test_an_edited_drift_of_ones_own_is_picked_up(tmp_path):
     assert run() == 0.5
     # Nothing of it was written to disk.
     assert [path for path in cache.rglob("*") if path.is_file()] == []
+
+
+# What cannot be compiled
+
+
+@dataclasses.dataclass(frozen=True)
+class Faulty(ma.UniformPlay):
+    """A policy of one's own whose ask cannot be compiled."""
+
+
+def half(number):
+    return number // 2
+
+
+def asks_by_helper(state, round, waiting):
+    return Choice(slot=0, arm=half(round), probability=1.0, block=1, round=round)
+
+
+def asks_by_allocating(state, round, waiting):
+    return Choice(slot=int(np.zeros(4)[2]), arm=0, probability=1.0, block=1, round=round)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("ask", "remedy", "complaint", "line"),
+    [
+        (asks_by_helper, "mark half with it", "Untyped global name 'half'", "arm=half(round)"),
+        (asks_by_allocating, "see the line below", "Only accept returning of array", "slot=int(np.zeros(4)[2])"),
+    ],
+    ids=["a helper without @kernel", "an allocation"],
+)
+def test_what_cannot_be_compiled_is_a_short_error(ask, remedy, complaint, line, monkeypatch):
+    class FaultyState(NamedTuple):
+        told: int
+
+    register(FaultyState, begin=lambda state, key: state, ask=ask, tell=lambda state, choice, reward: state)
+    register(FaultyState, counts=lambda state: Counts(0, 1, 1, 0), observe=lambda state, world, choice: state)
+    monkeypatch.setattr(Faulty, "start", lambda self, rounds: FaultyState(told=0))
+    world = ma.World(ma.PowerLaw(beta=0.5))
+    with pytest.raises(TypeError) as raised:
+        ma.simulate(Faulty(), world, 10)
+    said, _, shown = str(raised.value).partition("The compiler says:\n")
+    assert said.startswith(f"simulate: Faulty() in {world.label()} cannot be compiled. Kernels may allocate nothing")
+    assert said.endswith(f"functions marked with @kernel (manyarms.compiled.kernel); {remedy}. ")
+    assert complaint in shown
+    assert line in shown
+    assert ask.__name__ in shown
+    assert "test_compiled.py" in shown
+    assert len(str(raised.value)) < 600
+    assert raised.value.__suppress_context__  # the compiler's kilobytes are not shown
+
+
+def test_other_errors_are_left_alone():
+    with pytest.raises(ZeroDivisionError, match="by zero"), compiled.compile_errors("it"):
+        divmod(1, 0)
+
+
+def test_words_of_the_compiler_in_another_form_are_shown():
+    assert compiled.compiler_complaint("No such thing\n\n  as this") == "No such thing\n  as this"
+    assert compiled.compiler_complaint("") == ""

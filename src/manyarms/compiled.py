@@ -445,15 +445,18 @@ def compile_errors(name: str, target: str = "") -> Iterator[None]:
 
 
 def compiler_complaint(message: str) -> str:
-    """Of the compiler's words, which tell the way to the error at length, the last: what is wrong, and where."""
+    """What is wrong, and where: the innermost part of the compiler's words, which tell all the way to it at length."""
     lines = [line for line in message.splitlines() if line.strip()]
-    starts = [place for place, line in enumerate(lines) if line.lstrip().startswith("Failed in ")]
-    inner = lines[starts[-1] + 1 :] if starts else lines
-    places = [i for i, line in enumerate(inner) if line.lstrip().startswith("File ") and "/numba/" not in line]
-    if not places:
-        return textwrap.dedent("\n".join(inner[:5]))
-    shown = itertools.takewhile(lambda line: line.strip() != "^", inner[places[0] :])
-    return "\n".join([inner[0].strip(), textwrap.dedent("\n".join(shown))])
+    ways = [place for place, line in enumerate(lines) if "Failed in nopython mode" in line]
+    inner = lines[ways[-1] + 1 :] if ways else lines
+    wrong = itertools.takewhile(lambda line: not _ON_THE_WAY.match(line), inner)
+    # Where the compiler's own sources fail, the line that called them is the one to show.
+    place = itertools.dropwhile(lambda line: not line.lstrip().startswith("File ") or "/numba/" in line, inner)
+    shown = itertools.takewhile(lambda line: line.strip() != "^", place)
+    return "\n".join(textwrap.dedent("\n".join(part)) for part in (wrong, shown)).strip()
+
+
+_ON_THE_WAY = re.compile(r"\s*(There are|During:|File |raised from)")
 
 
 State = TypeVar("State", bound=tuple[Any, ...])

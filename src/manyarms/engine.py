@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .gpu import GPU, chosen_device
-from .players import Player, Processor
+from .players import Processor
 from .policies.base import Policy
 from .replication import Job, Run
 from .reservoirs import Reservoir
@@ -94,7 +94,7 @@ def simulate(
     for name, spec in named.items():
         warn_of_other_top(name, spec, world)
     runs = {name: Run(spec, job) for name, spec in named.items()}
-    player = player_on(device, job, list(runs.values()), threads)
+    player = GPU(job, list(runs.values())) if device == "gpu" else Processor(job, threads)
     complete = player.play_all(list(runs.values()), progress)
     for name, run in runs.items():
         check_arms(name, run)
@@ -129,11 +129,6 @@ def checked_job(
         checkpoints=checkpoint_rounds(checkpoints, rounds),
         log=flag("simulate", "log", log),
     )
-
-
-def player_on(device: str, job: Job, runs: list[Run], threads: int) -> Player:
-    """What plays on this device."""
-    return GPU(job, runs) if device == "gpu" else Processor(job, threads)
 
 
 def check_arms(name: str, run: Run) -> None:

@@ -177,18 +177,10 @@ class Run:
         stop: NDArray[np.int64] | None = None,
         loop: Callable[..., int] | None = None,
     ) -> int:
-        """Play replications first … last - 1 on this core; return how many were finished.
+        """Play replications first … last - 1 of the job on this core; return how many were finished.
 
-        Parameters
-        ----------
-        first, last
-            Counted from the job's first.
-        states
-            New ones if left out. A log is of the last replication.
-        stop
-            Once ``stop[0]`` is not 0, the replications are left.
-        loop
-            ``play_replications``, compiled, or as plain Python its ``function``.
+        A log is of the last one. Once ``stop[0]`` is not 0, the rest is left. ``loop`` is ``play_replications``,
+        compiled, or its ``function``, the same as plain Python.
         """
         states = states or self.states()
         with compile_errors(self.name):
@@ -217,20 +209,9 @@ def replicate(
     log: bool = False,
     loop: Callable[..., int] | None = None,
 ) -> Run:
-    """Play some replications of one policy on this core: what ``simulate`` does, without its care and its threads.
+    """Play replications ``first``, first + 1, … of one policy on this core; ``loop`` is as for ``Run.play``.
 
-    Parameters
-    ----------
-    policy, world, horizon, replications, seed
-        As for ``simulate``.
-    first
-        The number of the first replication.
-    checkpoints
-        The rounds at which numbers are kept; the last one if left out.
-    log
-        Whether to keep every round of the last replication.
-    loop
-        As for ``Run.play``.
+    Numbers are kept at the checkpoints, or after the last round only, and a log of the last replication on request.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from .drifts.base import Drift
 from .drifts.still import Still
 from .noises import Bernoulli, Noise
 from .reservoirs import Reservoir
-from .specs import Fraction, Spec
+from .specs import Spec, fraction
 from .streams import (
     ARM_STREAM,
     DRIFT_STREAM,
@@ -81,7 +81,7 @@ class World(Spec):
     reservoir: Reservoir
     drift: Drift = Still()
     noise: Noise = Bernoulli()
-    top: Fraction = 1.0
+    top: float = 1.0
 
     def __post_init__(self) -> None:
         for name, kind in (("reservoir", Reservoir), ("drift", Drift), ("noise", Noise)):
@@ -91,7 +91,7 @@ class World(Spec):
                 if isinstance(value, (Reservoir, Drift, Noise)):
                     hint = f"; pass it as {value.kind}=…"
                 raise TypeError(f"World: {name} must be a {kind.__name__}, not {value!r}{hint}")
-        super().__post_init__()
+        object.__setattr__(self, "top", fraction("World", "top", self.top))
 
     def start(self, slots: int) -> WorldState:
         """A world with room for ``slots`` arms at a time. ``begin`` it before the first pull."""

@@ -1,0 +1,65 @@
+"""Snapshots as this version writes them, kept so that later versions are tested on them.
+
+``python -m tests.golden_files`` writes those of the present version; do that only when the version of snapshots is
+raised, and keep the older files: they must be refused by name.
+"""
+
+import json
+from pathlib import Path
+
+import manyarms as ma
+from manyarms.snapshots import VERSION
+
+FOLDER = Path(__file__).parent / "golden"
+
+SEED = 7
+ASKED_BEFORE, ASKED_AFTER = 300, 100
+
+POLICIES = {
+    "Elimination": ma.Elimination(beta=1.0),
+    "Elimination, auto": ma.Elimination(beta="auto", horizon=2000),
+    "Blackbox(UCB)": ma.Blackbox(base=ma.UCB(), beta=1.0, threshold=0.3),
+    "Subsample(Thompson)": ma.Subsample(base=ma.Thompson(), beta=0.5, arms=12),
+    "SSUCB": ma.SSUCB(beta=1.0),
+    "CBT": ma.CBT(beta=1.0),
+    "Forager": ma.Forager(),
+    "UniformPlay": ma.UniformPlay(),
+}
+
+
+def path_of(version):
+    """The file of this version of snapshots."""
+    return FOLDER / f"snapshot-{version}.json"
+
+
+def play(bandit, asks):
+    """Ask and tell; the arm and the probability of each decision. Every fifth reward comes five asks late."""
+    decisions = []
+    for _ in range(asks):
+        decision = bandit.ask()
+        decisions.append([decision.arm, decision.probability])
+        for identity in (decision.id - 5, decision.id):
+            is_late = identity % 5 == 0
+            if identity > 0 and is_late == (identity < decision.id):
+                bandit.tell(identity, reward_of(identity, bandit.asked))
+    return decisions
+
+
+def reward_of(identity, asked):
+    """Good and bad times, so that policies restart."""
+    return float(identity * 7 % 10 < (9 if asked // 60 % 2 else 2))
+
+
+def written():
+    """By policy, a snapshot and how it goes on."""
+    found = {}
+    for name, policy in POLICIES.items():
+        bandit = ma.Bandit(policy, SEED)
+        play(bandit, ASKED_BEFORE)
+        snapshot = bandit.to_json()
+        found[name] = {"snapshot": snapshot, "decisions": play(bandit, ASKED_AFTER)}
+    return found
+
+
+if __name__ == "__main__":
+    path_of(VERSION).write_text(json.dumps(written(), indent=1) + "\n", encoding="utf-8")
