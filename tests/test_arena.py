@@ -38,6 +38,8 @@ from manyarms.streams import replication_key
 from tests.browser import chromium, opened
 from tests.reference import arena as slow
 
+arena_module = sys.modules["manyarms.lab.arena.arena"]  # lab.arena is the function
+
 # ---------------------------------------------------------------- the tables
 
 
@@ -114,6 +116,28 @@ def test_quick_has_many_worlds_of_few_types():
     assert len({(type(c.world.drift.start()), type(c.world.noise)) for c in contests}) <= 4
     assert STAR in {entrant.name for entrant in QUICK_ENTRANTS}
     assert {entrant.told for entrant in QUICK_ENTRANTS} == set(GROUPS)
+
+
+def test_every_policy_and_base_of_the_package_takes_part():
+    played = [policy for entrant in ENTRANTS for policy in entrant.policies(CONTESTS[0]).values()]
+    policies = {getattr(ma.policies, name) for name in ma.policies.__all__} - {ma.Policy}
+    assert {type(policy) for policy in played} == {policy for policy in policies if not policy.sees_means}
+    bases = {getattr(ma.bases, name) for name in ma.bases.__all__} - {ma.Base}
+    assert {type(policy.base) for policy in played if hasattr(policy, "base")} == bases
+
+
+def test_studies_are_built_once_and_duels_found_once(monkeypatch):
+    built, found = [], []
+    study, duel = arena_module.Study, Scores._duel
+    monkeypatch.setattr(arena_module, "Study", lambda *args: built.append(args) or study(*args))
+    monkeypatch.setattr(Scores, "_duel", lambda self, *args: found.append(args[:2]) or duel(self, *args))
+    part, scores = made_up(quick=True, only="wear")
+    assert part.study(part.contests[0]) is part.studies()[0]
+    arena_page.arena_page(part, scores, STAR)
+    arena_page.heat_figure(scores)
+    assert len(built) == len(part.contests)
+    groups = len(arena_scores.rivals_of(scores, STAR))
+    assert len(found) == len(part.contests) * (len(part.entrants) + groups)
 
 
 def is_told(policy):
@@ -577,8 +601,7 @@ def test_bad_arguments_are_named_before_anything_is_played(arguments, words, cap
 def test_a_part_of_the_quick_arena_is_run_and_kept_and_shown(tmp_path, capsys, monkeypatch):
     [grid] = [entrant for entrant in QUICK_ENTRANTS if entrant.name.startswith("Elimination, warm")]
     few = [*(entrant for entrant in QUICK_ENTRANTS if entrant.name in (STAR, "UniformPlay", "Elimination")), grid]
-    # lab.arena is the function.
-    monkeypatch.setattr(sys.modules["manyarms.lab.arena.arena"], "QUICK_ENTRANTS", few)
+    monkeypatch.setattr(arena_module, "QUICK_ENTRANTS", few)
     folder = tmp_path / "results"
     command = ["arena", "--quick", "--only", "still, beta 0.4", "--replications", "3", "--folder", str(folder)]
     assert main([*command, "--figures", str(tmp_path / "figures")]) == 0

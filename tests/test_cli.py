@@ -146,14 +146,14 @@ def test_bad_arguments_are_named_on_standard_error(arguments, words, capsys):
 
 OWN = """
 import dataclasses
-from manyarms.lab import MADE, Study
+from manyarms.lab import NAMED_STUDIES, Study
 from manyarms import PowerLaw, UniformPlay, World
 
 @dataclasses.dataclass(frozen=True)
 class OwnPlay(UniformPlay):
     \"\"\"Like the package's, but mine.\"\"\"
 
-MADE["own-study"] = lambda: Study.of("own-study", {"me": OwnPlay()}, {"still": World(PowerLaw(1.0))}, [100], 2)
+NAMED_STUDIES["own-study"] = lambda: Study.of("own-study", {"me": OwnPlay()}, {"still": World(PowerLaw(1.0))}, [100], 2)
 one, none, text = OwnPlay(), [], "text"
 """
 OWN_STUDY = TINY.replace('"tiny"', '"own"').replace("UniformPlay", "OwnPlay")
@@ -164,9 +164,9 @@ def modules(tmp_path, monkeypatch):
     """A folder one stands in; what is imported from there is forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    types, made, loaded = dict(SPEC_TYPES), dict(lab.MADE), set(sys.modules)
+    types, made, loaded = dict(SPEC_TYPES), dict(lab.NAMED_STUDIES), set(sys.modules)
     yield tmp_path
-    for registry, before in ((SPEC_TYPES, types), (lab.MADE, made)):
+    for registry, before in ((SPEC_TYPES, types), (lab.NAMED_STUDIES, made)):
         registry.clear()
         registry.update(before)
     for name in set(sys.modules) - loaded:
@@ -206,9 +206,15 @@ def test_studies_use_modules_of_ones_own_here_and_on_a_cluster(modules, capsys):
             "import manyarms\nclass Capped(manyarms.Policy): pass",
             ["'Capped'", "manyarms.lab.questions.published", "another name"],
         ),
-        ("from manyarms.lab import MADE\nMADE['small-beta'] = None", ["bad_module", "'small-beta'", "another name"]),
-        ("from manyarms.lab import MADE\nMADE['figure-1-described'] = None", ["'figure-1-described'", "another name"]),
-        ("from manyarms.lab import MADE\nMADE['mine'] = dict", ["mine", "must give a Study", "{}"]),
+        (
+            "import manyarms.lab as it\nit.NAMED_STUDIES['small-beta'] = None",
+            ["bad_module", "'small-beta'", "another name"],
+        ),
+        (
+            "import manyarms.lab as it\nit.NAMED_STUDIES['figure-1-described'] = None",
+            ["'figure-1-described'", "another name"],
+        ),
+        ("import manyarms.lab as it\nit.NAMED_STUDIES['mine'] = dict", ["mine", "must give a Study", "{}"]),
     ],
 )
 def test_what_is_wrong_with_a_module_is_said(modules, capsys, text, words):
@@ -313,7 +319,7 @@ def test_ctrl_c_is_one_line_wherever_it_runs(tmp_path, where):
     (tmp_path / "under_way.py").write_text(
         textwrap.dedent(
             """
-            from manyarms.lab.running import runner
+            from manyarms.lab.running import chunks, runner
             play_on = runner.play_on
 
             def and_say_so(*args):
@@ -323,7 +329,7 @@ def test_ctrl_c_is_one_line_wherever_it_runs(tmp_path, where):
                     yield one
 
             runner.play_on = and_say_so
-            runner.CHUNK_ROUNDS["cpu"] = 1
+            chunks.CHUNK_ROUNDS["cpu"] = 1
             """
         )
     )

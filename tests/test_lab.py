@@ -1,5 +1,6 @@
 """Studies, their runner and result files."""
 
+import collections
 import concurrent.futures
 import contextlib
 import importlib
@@ -10,6 +11,7 @@ import multiprocessing
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,9 +25,11 @@ import pytest
 
 import manyarms as ma
 from manyarms.atomic import at_once
+from manyarms.cli import main
 from manyarms.engine import play_range
 from manyarms.lab import (
     BadFile,
+    Cell,
     Study,
     cluster_executor,
     find_study,
@@ -33,14 +37,17 @@ from manyarms.lab import (
     needed_modules,
     parse_study,
     plan,
+    read_all,
     read_result,
+    read_results,
     run,
     run_with_bar,
     study_names,
     summary,
+    write_report,
 )
-from manyarms.lab.running import bar, runner
-from manyarms.lab.running.files import sources_of
+from manyarms.lab.running import bar, chunks, folder, runner
+from manyarms.lab.running.files import FORMAT, sources_of
 from manyarms.lab.studies.modules import import_same
 from manyarms.specs import SPEC_TYPES
 
@@ -79,6 +86,11 @@ def small_study(replications=12):
 
 def bytes_below(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def simulated(cell, **how):
+    """The values that ``simulate`` gives a cell."""
+    return ma.simulate({"it": cell.policy}, cell.world, cell.horizon, **how)["it"]
 
 
 # ---------------------------------------------------------------- studies
@@ -208,7 +220,7 @@ def test_a_study_gives_what_simulate_gives(tmp_path):
     assert [path.parent.name for path in paths] == ["cells"] * 8
     for path, cell in zip(paths, study.cells, strict=True):
         result = read_result(path)
-        wanted = ma.simulate({"it": cell.policy}, cell.world, cell.horizon, 12, 3, checkpoints=4)["it"]
+        wanted = simulated(cell, replications=12, seed=3, checkpoints=4)
         assert result.values.tobytes() == wanted.tobytes()
         assert result.cell == cell
         table = pq.read_table(path).to_pandas()
@@ -227,6 +239,120 @@ def test_a_result_can_be_run_again_from_its_file_alone(tmp_path):
     assert result.version == ma.__version__
 
 
+def test_a_file_that_stands_alone_can_be_run_again_too(tmp_path):
+    path = run(small_study(), tmp_path)[2]
+    wanted, alone = read_result(path), shutil.copy(path, tmp_path / "alone.parquet")
+    found = read_result(alone)
+    assert (found.cell, found.study.seed, found.first) == (wanted.cell, wanted.study.seed, wanted.first)
+    assert found.study.cells == (wanted.cell,)
+    assert found.rounds.tolist() == wanted.rounds.tolist()
+    assert found.values.tobytes() == wanted.values.tobytes()
+    with pytest.raises(BadFile, match=r"alone\.parquet: its study .* is not beside it, in study\.json; run the study"):
+        read_all([alone])
+    assert read_all([alone], small_study())[0].index == wanted.index  # it is at hand
+    shutil.copy(path.parent.parent / "study.json", tmp_path)
+    assert read_all([alone])[0].study == small_study()
+
+
+class Counted:
+    """How often some things are done."""
+
+    def __init__(self, monkeypatch):
+        self.monkeypatch = monkeypatch
+        self.counts = collections.Counter()
+
+    def watch(self, owner, name):
+        do = getattr(owner, name)
+
+        def counted(*args, **kwargs):
+            self.counts[name] += 1
+            return do(*args, **kwargs)
+
+        self.monkeypatch.setattr(owner, name, counted)
+
+
+def test_a_study_is_validated_once_and_every_cell_written_and_opened_once(tmp_path, monkeypatch):
+    done = Counted(monkeypatch)
+    done.watch(Study, "__post_init__")
+    done.watch(Cell, "to_json")
+    done.watch(Cell, "from_json")
+    for name in ("write_table", "ParquetFile", "read_schema"):
+        done.watch(pq, name)
+    study = small_study()
+    assert len(study.cells) == 8
+    paths = run(study, tmp_path)
+    assert done.counts == {"__post_init__": 1, "write_table": 8, "to_json": 8 + 8 + 8}  # digest, study.json, files
+    write_report(read_all(paths, study), tmp_path / "here.html")
+    assert done.counts == {"__post_init__": 1, "write_table": 8, "to_json": 24, "ParquetFile": 8}
+    done.counts.clear()  # and from the folder alone, in a day or two
+    write_report(read_results(tmp_path / "small"), tmp_path / "there.html")
+    assert done.counts == {"__post_init__": 1, "ParquetFile": 8, "from_json": 8, "to_json": 8}
+    assert (tmp_path / "here.html").read_bytes() == (tmp_path / "there.html").read_bytes()
+
+
+def test_cells_of_several_chunks_are_put_together_from_files_that_are_opened_once(tmp_path, monkeypatch):
+    monkeypatch.setitem(chunks.CHUNK_ROUNDS, "cpu", 1600)
+    done = Counted(monkeypatch)
+    for name in ("write_table", "ParquetFile"):
+        done.watch(pq, name)
+    study = small_study()
+    parts = sum(len(list(chunks.chunks_of(study, index))) for index in range(8))
+    run(study, tmp_path)
+    assert done.counts == {"write_table": parts + 8, "ParquetFile": parts}
+
+
+# ---------------------------------------------------------------- files of all formats
+
+GOLDEN = Path(__file__).parent / "golden"
+FORMATS = range(1, FORMAT + 1)
+
+
+def said_in(path):
+    """What a result file says of itself."""
+    return json.loads(pq.read_schema(path).metadata[b"manyarms"])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_files_of_all_formats_are_read(format):
+    results = read_results(GOLDEN / f"results-{format}")
+    assert [said_in(path)["format"] for path in (GOLDEN / f"results-{format}").glob("cells/*")] == [format] * 2
+    assert [result.cell.policy for result in results] == [ma.Elimination(beta=1.0), ma.UniformPlay()]
+    for result, newest in zip(results, read_results(GOLDEN / f"results-{FORMAT}"), strict=True):
+        assert result.study == newest.study
+        assert (result.index, result.first) == (newest.index, newest.first)
+        assert result.rounds.tolist() == newest.rounds.tolist()
+        assert result.values.tobytes() == newest.values.tobytes()
+        again = simulated(result.cell, replications=3, seed=5, checkpoints=4)
+        assert result.values.tobytes() == again.tobytes()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_files_of_all_formats_are_reported_and_explained(format, tmp_path, capsys):
+    folder = shutil.copytree(GOLDEN / f"results-{format}", tmp_path / "golden")
+    assert main(["report", str(folder)]) == 0
+    assert "A file that later versions still read." in (folder / "report.html").read_text(encoding="utf-8")
+    for path in sorted(folder.glob("cells/*")):
+        assert main(["explain", str(path), "--replication", "2", "--out", str(tmp_path / "run.html")]) == 0
+    [path, *_] = sorted(folder.glob("cells/*"))
+    alone = shutil.copy(path, tmp_path / "alone.parquet")
+    assert main(["explain", str(alone), "--out", str(tmp_path / "run.html")]) == 0
+
+
+def test_files_of_an_old_format_are_named_and_made_again(tmp_path):
+    folder = shutil.copytree(GOLDEN / "results-1", tmp_path / "golden")
+    study = read_results(folder)[0].study
+    with pytest.warns(UserWarning, match="1 more files are of other sources"):
+        paths = run(study, tmp_path)
+    assert [said_in(path)["format"] for path in paths] == [FORMAT] * 2
+
+
+def test_files_hold_their_cell_and_not_the_study(tmp_path):
+    path = run(small_study(), tmp_path)[5]
+    said = said_in(path)
+    assert said["study"] == small_study().to_json() | {"cells": [small_study().cells[5].to_json()]}
+    assert (said["cell"], said["of"], said["index"]) == (0, small_study().digest(), 5)
+
+
 def test_the_summary_has_a_row_for_each_cell(tmp_path):
     results = [read_result(path) for path in run(small_study(), tmp_path)]
     rows = summary(results)
@@ -238,7 +364,7 @@ def test_the_summary_has_a_row_for_each_cell(tmp_path):
 
 def test_the_bytes_do_not_depend_on_jobs_or_chunks(tmp_path, monkeypatch):
     run(small_study(), tmp_path / "a", jobs=1)
-    monkeypatch.setitem(runner.CHUNK_ROUNDS, "cpu", 1600)
+    monkeypatch.setitem(chunks.CHUNK_ROUNDS, "cpu", 1600)
     run(small_study(), tmp_path / "b", jobs=2)
     assert bytes_below(tmp_path / "a") == bytes_below(tmp_path / "b")
 
@@ -257,19 +383,20 @@ def test_a_second_run_plays_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.once
 def test_progress_counts_down(tmp_path, monkeypatch):
-    monkeypatch.setitem(runner.CHUNK_ROUNDS, "cpu", 1600)
+    monkeypatch.setitem(chunks.CHUNK_ROUNDS, "cpu", 1600)
     seen = []
     run(small_study(), tmp_path, progress=seen.append)
     assert [one.rounds + one.rounds_left for one in seen] == [small_study().rounds()] * len(seen)
     assert seen[-1].rounds_left == seen[-1].cells_left == 0
-    assert len(seen) == sum(len(list(runner.chunks_of(small_study(), index))) for index in range(8))
+    assert len(seen) == sum(len(list(chunks.chunks_of(small_study(), index))) for index in range(8))
 
 
 # ---------------------------------------------------------------- large and long
 
 
 def test_a_billion_replications_are_planned_without_listing_their_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "chunks_of", None)
+    for module in (chunks, folder, runner):
+        monkeypatch.setattr(module, "chunks_of", None)
     study = Study.of("large", {"uniform": ma.UniformPlay()}, {"still": STILL}, [10**8], 10**9)
     with pytest.warns(UserWarning, match="fewer replications"):
         found = plan(study, tmp_path)
@@ -283,27 +410,31 @@ def test_chunks_are_listed_as_they_are_played():
     study = small_study()
     listed = []
 
-    def chunks():
+    def listing():
         for number in range(10):
             listed.append(number)
-            yield runner.Chunk(0, number, number + 1)
+            yield chunks.Chunk(0, number, number + 1)
 
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
-        for played, _ in enumerate(runner.play_on(executor, study, chunks(), 2, {}), 1):
+
+        def submit(chunk):
+            return executor.submit(runner.play_chunk, study, chunk)
+
+        for played, _ in enumerate(runner.play_on(submit, study, listing(), 2), 1):
             assert len(listed) <= played + 2
     assert played == 10
 
 
 def test_a_chunk_has_a_bounded_number_of_values():
     study = Study.of("short", {"uniform": ma.UniformPlay()}, {"still": STILL}, [64], 10**7)
-    for device, most in runner.CHUNK_NUMBERS.items():
-        first = next(runner.chunks_of(study, 0, device))
-        assert 0.9 * most < (first.last - first.first) * runner.numbers_of(study, study.cells[0]) <= most
+    for device, most in chunks.CHUNK_NUMBERS.items():
+        first = next(chunks.chunks_of(study, 0, device))
+        assert 0.9 * most < (first.last - first.first) * chunks.numbers_of(study, study.cells[0]) <= most
 
 
 @pytest.mark.once
 def test_chunks_that_are_there_are_not_played_again(tmp_path, monkeypatch):
-    monkeypatch.setitem(runner.CHUNK_ROUNDS, "cpu", 1600)  # four or two replications
+    monkeypatch.setitem(chunks.CHUNK_ROUNDS, "cpu", 1600)  # four or two replications
     study = small_study()
     seen = []
 
@@ -404,7 +535,7 @@ def test_results_of_another_study_or_other_sources_are_made_again(tmp_path, monk
     run(small_study(), tmp_path)
     with pytest.warns(UserWarning, match="another study"):
         run(small_study().replace(seed=4), tmp_path)
-    monkeypatch.setattr(runner, "sources_of", lambda cell: "0" * 16)
+    monkeypatch.setattr(folder, "sources_of", lambda cell: "0" * 16)
     with pytest.warns(UserWarning, match="7 more files are of other sources") as seen:
         run(small_study().replace(seed=4), tmp_path)
     assert len(seen) == 1  # not one for each file
@@ -418,6 +549,7 @@ def test_another_study_of_the_same_name_destroys_nothing(tmp_path):
     with pytest.warns(UserWarning, match="set aside"):
         run(second, tmp_path)
     assert bytes_below(tmp_path / "small" / f"cells-{first.digest()}") == before
+    assert read_all((tmp_path / "small" / f"cells-{first.digest()}").iterdir())[0].study == first
     run(second, tmp_path, resume=False)
     assert bytes_below(tmp_path / "small" / f"cells-{first.digest()}") == before
     seen = []
@@ -425,6 +557,9 @@ def test_another_study_of_the_same_name_destroys_nothing(tmp_path):
         run(first, tmp_path, progress=seen.append)
     assert seen == []  # they came back
     assert bytes_below(tmp_path / "small" / "cells") == before
+    assert read_results(tmp_path / "small")[0].study == first
+    names = {path.name for path in (tmp_path / "small").glob("*.json")}
+    assert names == {"study.json", f"study-{second.digest()}.json"}
 
 
 @pytest.fixture
@@ -549,8 +684,8 @@ SCRIPT = textwrap.dedent(
     import sys
     from tests.test_lab import small_study
     from manyarms.lab import run
-    from manyarms.lab.running import runner
-    runner.CHUNK_ROUNDS["cpu"] = 800  # one or two replications
+    from manyarms.lab.running import chunks
+    chunks.CHUNK_ROUNDS["cpu"] = 800  # one or two replications
     print("ready", flush=True)
     run(small_study(replications=60), sys.argv[1], jobs=2)
     """
@@ -627,7 +762,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(tmp_path):
 @pytest.mark.compiled
 def test_on_a_cluster_with_a_worker_killed_the_bytes_are_the_same(tmp_path, monkeypatch):
     undisturbed = run(small_study(replications=60), tmp_path / "here")
-    monkeypatch.setitem(runner.CHUNK_ROUNDS, "cpu", 1600)
+    monkeypatch.setitem(chunks.CHUNK_ROUNDS, "cpu", 1600)
     killed = []
     with cluster_executor("local:2") as executor:
         client = executor._client

@@ -17,7 +17,7 @@ from manyarms.lab.figures.statistics import (
     with_half_width,
 )
 from manyarms.lab.pages.report import MOST_DOTS, Section, file_of, read_results, report, write_report
-from manyarms.lab.running.files import CellResult, write_result
+from manyarms.lab.running.files import CellResult, write_result, write_study
 from manyarms.lab.studies.study import Cell, Study
 from manyarms.results import COLOURS
 from manyarms.tables import Table
@@ -178,6 +178,7 @@ def test_sections_come_first(results):
 def test_a_folder_of_results_becomes_a_file(tmp_path, results, page_text):
     for result in results:
         write_result(tmp_path / "rotting" / "cells" / f"{result.index:04d}.parquet", result)
+    write_study(tmp_path / "rotting", results[0].study)
     path = write_report(read_results(tmp_path / "rotting"), tmp_path / "new" / "report.html", COMMAND)
     assert path.read_text(encoding="utf-8") == page_text
     assert [other.name for other in path.parent.iterdir()] == ["report.html"]

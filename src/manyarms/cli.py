@@ -259,14 +259,14 @@ def lab_with(imports: Sequence[str]) -> Any:
     """The lab, where studies can use what modules of one's own define."""
     from . import lab  # first: if a name is there twice, it is the other module that has to choose another one
 
-    before, names = dict(lab.MADE), set(lab.study_names())
+    before, names = dict(lab.NAMED_STUDIES), set(lab.study_names())
     for module in imports:
         imported(module)
-        changed = {name for name, made in lab.MADE.items() if name not in before or made is not before[name]}
+        changed = {name for name, made in lab.NAMED_STUDIES.items() if name not in before or made is not before[name]}
         taken = sorted(changed & names)
         if taken:
-            lab.MADE.clear()
-            lab.MADE.update(before)
+            lab.NAMED_STUDIES.clear()
+            lab.NAMED_STUDIES.update(before)
             raise ValueError(
                 f"the module {module!r} defines a study {taken[0]!r}, but there is one called so; choose another name"
             )
@@ -295,7 +295,7 @@ def _run(options: argparse.Namespace) -> int:
         print(json.dumps(finite([plan])[0], indent=1) if options.json else Table([plan]))
         return 0
     paths = lab.run_with_bar(study, options.folder, **where)
-    rows = lab.summary(map(lab.read_result, paths))
+    rows = lab.summary(lab.read_all(paths, study))
     if options.json:
         print(json.dumps(finite(rows), indent=1, ensure_ascii=False))
     else:

@@ -69,12 +69,7 @@ class Result:
             ``"regret"``, ``"reward"``, ``"restarts"``, ``"episodes"``, ``"blocks"``, ``"arms"``,
             ``"V"``, ``"V_R"``, ``"L"`` or ``"L_R"``, counted from the first round.
         """
-        values = self[policy]
-        if column == "episodes":
-            return values[:, :, COLUMNS.index("restarts")] + 1.0
-        if column not in COLUMNS:
-            raise KeyError(f"no column {column!r}; there are {', '.join(COLUMNS)} and episodes")
-        return values[:, :, COLUMNS.index(column)]
+        return column_of(self[policy], column)
 
     def final(self, policy: str, column: str = "regret") -> NDArray[np.float64]:
         """One number for each replication, after the last round."""
@@ -198,3 +193,12 @@ STYLES = ("-", "--", ":")
 def plain_label(name: str) -> str:
     """A name that matplotlib shows as it is: a dollar would begin a formula, a leading underscore hide it."""
     return ("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$")
+
+
+def column_of(values: NDArray[np.float64], column: str) -> NDArray[np.float64]:
+    """One number for each replication and checkpoint; an episode ends with each restart."""
+    if column == "episodes":
+        return values[:, :, COLUMNS.index("restarts")] + 1.0
+    if column not in COLUMNS:
+        raise KeyError(f"no column {column!r}; there are {', '.join(COLUMNS)} and episodes")
+    return values[:, :, COLUMNS.index(column)]

@@ -11,14 +11,14 @@ from .questions.figure_1 import figure_1
 from .questions.rates import rates_figure
 from .running.bar import run_with_bar
 from .running.cluster import cluster_executor
-from .running.files import BadFile, CellResult, read_result, summary
+from .running.files import BadFile, CellResult, read_all, read_result, summary
 from .running.runner import Progress, plan, run
 from .studies.modules import needed_modules
-from .studies.study import MADE, Cell, Study, find_study, named_study, parse_study, read_study, study_names
+from .studies.study import NAMED_STUDIES, Cell, Study, find_study, named_study, parse_study, read_study, study_names
 
 __all__ = [
     "FINDINGS",
-    "MADE",
+    "NAMED_STUDIES",
     "Arena",
     "BadFile",
     "Cell",
@@ -46,6 +46,7 @@ __all__ = [
     "parse_study",
     "plan",
     "rates_figure",
+    "read_all",
     "read_result",
     "read_results",
     "read_study",

@@ -2,21 +2,21 @@
 
 All entrants meet in all contests; both are the tables of `manyarms.lab.arena.tables`, and what follows from the
 regrets is in `manyarms.lab.arena.scores`. A contest is a study of its own, whose cells are the policies of all
-entrants: so a part of the arena, run alone, is kept for the whole, and result files stay small although there are
-thousands (each holds the description of its study). All contests have the same number of replications: those with the
-same number share their arms and their luck, and are paired when means over contests get their intervals.
+entrants: so a part of the arena, run alone, is kept for the whole. All contests have the same number of replications:
+those with the same number share their arms and their luck, and are paired when means over contests get their intervals.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from ...policies import Policy
 from ..running.bar import run_with_bar
-from ..running.runner import plan, slug
+from ..running.files import read_all
+from ..running.folder import slug
+from ..running.runner import plan
 from ..studies.study import Cell, Study
 from .scores import Scores
 from .tables import CONTESTS, ENTRANTS, GROUPS, HALVES, QUICK_ENTRANTS, Contest, Entrant, Plays, quick_contests
@@ -114,8 +114,19 @@ class Arena:
             require_play(entrant, self.contests)
         self.studies()  # what is wrong with one is said before any of them is run
 
+    def studies(self) -> list[Study]:
+        """All contests as studies."""
+        return list(self._studies.values())
+
     def study(self, contest: Contest) -> Study:
-        """A contest as a study."""
+        """One of its contests as a study."""
+        return self._studies[contest.name]
+
+    @functools.cached_property
+    def _studies(self) -> dict[str, Study]:
+        return {contest.name: self._study(contest) for contest in self.contests}
+
+    def _study(self, contest: Contest) -> Study:
         world = contest.world
         cells = tuple(
             Cell(contest.name, world, name, policy, contest.horizon)
@@ -125,10 +136,6 @@ class Arena:
         about = f"A contest of the arena, of the {contest.half} half."
         return Study(slug(contest.name), cells, self.replications, self.seed, CHECKPOINTS, about)
 
-    def studies(self) -> list[Study]:
-        """All contests as studies."""
-        return [self.study(contest) for contest in self.contests]
-
     def plan(self, folder: str | Path, **where: Any) -> list[dict[str, Any]]:
         """What `run` would do: one row for each contest, and one for all."""
         rows = []
@@ -137,7 +144,7 @@ class Arena:
             rows.append({"contest": contest.name, "half": contest.half} | said)
             del rows[-1]["study"], rows[-1]["start"]
         total = dict(rows[0]) | {"contest": "all", "half": "both" if len({row["half"] for row in rows}) > 1 else ""}
-        total |= {name: sum(row[name] for row in rows) for name in rows[0] if name not in total or name in SUMMED}
+        total |= {name: sum(row[name] for row in rows) for name in SUMMED}
         return [*rows, total]
 
     def run(self, folder: str | Path, **where: Any) -> Scores:
@@ -145,11 +152,8 @@ class Arena:
         played = {}
         for contest in self.contests:
             study = self.study(contest)
-            paths = run_with_bar(study, folder, **where)
-            for cell, path in zip(study.cells, paths, strict=True):
-                # Not by read_result, which makes the whole study anew from each of thousands of files: the run has just
-                # written or looked at them, and there is one row for each replication.
-                played[contest.name, cell.policy_name] = pq.read_table(path, columns=["regret"])["regret"].to_numpy()
+            for result in read_all(run_with_bar(study, folder, **where), study):
+                played[contest.name, result.cell.policy_name] = result.final("regret")
         return Scores.of(self.contests, self.entrants, played)
 
 

@@ -1,9 +1,10 @@
 """The arena to look at: one HTML page that loads nothing, and a figure; a heat map of all ratios in both."""
 
+import functools
 import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,7 @@ from ..figures.figures import WIDTHS, save, styled
 from ..figures.statistics import number
 from ..pages.html import added, asset, filled, table, text
 from .arena import Arena
-from .scores import Scores, findings, geometric_mean, ratio_text
+from .scores import Ratio, Scores, findings, geometric_mean, ratio_text
 from .tables import GROUPS, HALVES, Contest, Entrant
 
 if TYPE_CHECKING:
@@ -128,61 +129,74 @@ def _colours() -> str:
     return "\n".join([*light, "@media screen and (prefers-color-scheme: dark) {", *dark, "}"])
 
 
-def _grouped(scores: Scores) -> list[tuple[str, list[Entrant]]]:
-    """Entrants by what they are told, those who took part."""
-    groups = [(told, [entrant for entrant in scores.entrants if entrant.told == told]) for told in GROUPS]
-    return [(told, members) for told, members in groups if members]
+class Layout:
+    """What both heat maps show: groups of entrants across, halves of contests down, and the duels between them."""
+
+    def __init__(self, scores: Scores) -> None:
+        groups = [(told, [entrant for entrant in scores.entrants if entrant.told == told]) for told in GROUPS]
+        halves = [(half, [contest for contest in scores.contests if contest.half == half]) for half in HALVES]
+        self.groups = [(told, entrants) for told, entrants in groups if entrants]
+        self.halves = [(half, contests) for half, contests in halves if contests]
+        self.duels = {entrant.name: scores.duels(entrant.name) for entrant in scores.entrants}
+        self.at = {(duel.contest.name, name): duel for name, duels in self.duels.items() for duel in duels}
 
 
 def _heat_map(scores: Scores, star: str) -> str:
-    groups = _grouped(scores)
-    duels = {entrant.name: scores.duels(entrant.name) for entrant in scores.entrants}
-    found = {(duel.contest.name, name): duel for name, among in duels.items() for duel in among}
-
-    def line(head: str, cells: Sequence[Sequence[str]]) -> str:
-        """A row, with a gap between the groups."""
-        row = '<td class="gap"></td>'.join("".join(group) for group in cells)
-        return f'<tr><th scope="row">{head}</th>{row}</tr>'
-
-    def cell(ratio: float, title: str, name: str) -> str:
-        mark = " star" if name == star else ""
-        return f'<td class="h{heat_of(ratio)}{mark}" title="{text(title)}">{ratio_text(ratio)}</td>'
-
-    def mean_of(entrant: Entrant) -> str:
-        if not duels[entrant.name]:
-            return '<td class="none">·</td>'
-        mean = geometric_mean(duels[entrant.name])
-        return cell(mean.value, f"{entrant.name}: {mean} in {len(duels[entrant.name])} contests", entrant.name)
-
-    def ratio_of(contest: Contest, entrant: Entrant) -> str:
-        duel = found.get((contest.name, entrant.name))
-        if duel is None:
-            return '<td class="none">·</td>'
-        chosen = scores.chosen[contest.name, entrant.name]
-        title = f"{entrant.name}{f' ({chosen})' if chosen else ''}: {duel.ratio} times {duel.rival}"
-        return cell(duel.ratio.value, title, entrant.name)
-
-    gap = '<th class="gap"></th>'
-    heads = gap.join(f'<th scope="colgroup" colspan="{len(members)}">{_told(told)}</th>' for told, members in groups)
-    names = gap.join(
-        "".join(f'<th scope="col"><span>{text(entrant.name)}</span></th>' for entrant in members)
-        for _, members in groups
-    )
-    page = f'<thead><tr class="groups"><th></th>{heads}</tr><tr class="names"><th></th>{names}</tr></thead>'
-    means = [[mean_of(entrant) for entrant in members] for _, members in groups]
-    page += f'<tbody class="means">{line("geometric mean", means)}</tbody>'
-    for half in HALVES:
-        contests = [contest for contest in scores.contests if contest.half == half]
-        if not contests:
-            continue
+    layout = Layout(scores)
+    means = _heat_row("geometric mean", layout, lambda entrant: _mean_field(layout, entrant, star))
+    page = f'{_heat_heads(layout)}<tbody class="means">{means}</tbody>'
+    for half, contests in layout.halves:
         rows = "".join(
-            line(text(contest.name), [[ratio_of(contest, entrant) for entrant in members] for _, members in groups])
+            _heat_row(text(contest.name), layout, functools.partial(_ratio_field, scores, layout, star, contest))
             for contest in contests
         )
         page += f'<tbody><tr class="half"><th scope="rowgroup">{half} half</th></tr>{rows}</tbody>'
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="Ratios"><table class="heat">{page}</table></div>'
     )
+
+
+def _heat_heads(layout: Layout) -> str:
+    gap = '<th class="gap"></th>'
+    heads = gap.join(
+        f'<th scope="colgroup" colspan="{len(members)}">{_told(told)}</th>' for told, members in layout.groups
+    )
+    names = gap.join(
+        "".join(f'<th scope="col"><span>{text(entrant.name)}</span></th>' for entrant in members)
+        for _, members in layout.groups
+    )
+    return f'<thead><tr class="groups"><th></th>{heads}</tr><tr class="names"><th></th>{names}</tr></thead>'
+
+
+def _heat_row(head: str, layout: Layout, field: Callable[[Entrant], str]) -> str:
+    """A field for each entrant, with a gap between the groups."""
+    row = '<td class="gap"></td>'.join("".join(map(field, members)) for _, members in layout.groups)
+    return f'<tr><th scope="row">{head}</th>{row}</tr>'
+
+
+def _mean_field(layout: Layout, entrant: Entrant, star: str) -> str:
+    duels = layout.duels[entrant.name]
+    if not duels:
+        return NO_FIELD
+    mean = geometric_mean(duels)
+    return _field(mean, f"{entrant.name}: {mean} in {len(duels)} contests", entrant.name == star)
+
+
+def _ratio_field(scores: Scores, layout: Layout, star: str, contest: Contest, entrant: Entrant) -> str:
+    duel = layout.at.get((contest.name, entrant.name))
+    if duel is None:
+        return NO_FIELD
+    chosen = scores.chosen[contest.name, entrant.name]
+    title = f"{entrant.name}{f' ({chosen})' if chosen else ''}: {duel.ratio} times {duel.rival}"
+    return _field(duel.ratio, title, entrant.name == star)
+
+
+NO_FIELD = '<td class="none">·</td>'
+
+
+def _field(ratio: Ratio, title: str, is_star: bool) -> str:
+    mark = " star" if is_star else ""
+    return f'<td class="h{heat_of(ratio.value)}{mark}" title="{text(title)}">{ratio_text(ratio.value)}</td>'
 
 
 def _told(told: str) -> str:
@@ -229,86 +243,104 @@ def _entrant_table(arena: Arena) -> str:
 ROW, COLUMN = 0.125, 0.27
 """The height and the width of a field, in inches."""
 
+MARGINS = {"left": 2.35, "right": 0.05, "top": 1.75, "bottom": 0.35}
+"""Around all fields, in inches: names stand there."""
+
+GAP, HEADING = 0.4, 1.2
+"""The room between two groups, in fields, and that for the heading of a half."""
+
+INK, PALE = "#1a1f26", "#566170"
+
 
 def heat_figure(scores: Scores) -> "Figure":
     """The heat map as a figure: contests down, entrants across."""
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import Rectangle
-
-    groups = _grouped(scores)
-    ratios = scores.ratios()
+    layout = Layout(scores)
     with styled():
-        across = sum(len(members) for _, members in groups) + 0.4 * (len(groups) - 1)
-        halves = [half for half in HALVES if any(contest.half == half for contest in scores.contests)]
-        down = len(scores.contests) + 1.0 + 1.2 * len(halves)
-        margins = {"left": 2.35, "right": 0.05, "top": 1.75, "bottom": 0.35}
-        wide, high = (
-            across * COLUMN + margins["left"] + margins["right"],
-            down * ROW + margins["top"] + margins["bottom"],
-        )
-        scale = WIDTHS["page"] / wide if wide > WIDTHS["page"] else 1.0
-        figure = plt.figure(figsize=(wide * scale, high * scale))
-        size = 5.0 * scale
-        panel = figure.add_axes(
-            (margins["left"] / wide, margins["bottom"] / high, across * COLUMN / wide, down * ROW / high)
-        )
-        panel.set_xlim(0.0, across)
-        panel.set_ylim(down, 0.0)
-        panel.axis("off")
+        chart = _Chart(layout, len(scores.contests))
+        places = chart.heads()
+        chart.line(0.0, "geometric mean", weight="bold")
+        for name, duels in layout.duels.items():
+            if duels:
+                chart.field(places[name], 0.0, geometric_mean(duels), weight="bold")
+        y = 1.0
+        for half, contests in layout.halves:
+            chart.line(y + 0.2, f"{half} half", colour=PALE)
+            y += HEADING
+            for contest in contests:
+                chart.line(y, contest.name)
+                for name, x in places.items():
+                    if (contest.name, name) in layout.at:
+                        chart.field(x, y, layout.at[contest.name, name].ratio)
+                y += 1.0
+        chart.legend(y + 0.8)
+    return chart.figure
 
-        def field(x: float, y: float, ratio: float, weight: str = "normal") -> None:
-            colour, ink = HEATS[heat_of(ratio)].light
-            panel.add_patch(Rectangle((x, y), 0.96, 0.92, facecolor=colour, linewidth=0.0))
-            panel.text(
-                x + 0.48, y + 0.5, ratio_text(ratio), color=ink, fontsize=size, weight=weight, ha="center", va="center"
-            )
 
-        def line(y: float, name: str, weight: str = "normal", colour: str = "#1a1f26") -> None:
-            panel.text(-0.25, y + 0.5, name, fontsize=size * 1.1, weight=weight, color=colour, ha="right", va="center")
+class _Chart:
+    """A figure whose unit is a field."""
 
+    def __init__(self, layout: Layout, contests: int) -> None:
+        import matplotlib.pyplot as plt
+        from matplotlib.patches import Rectangle
+
+        self.rectangle = Rectangle
+        self.layout = layout
+        self.across = sum(len(members) for _, members in layout.groups) + GAP * (len(layout.groups) - 1)
+        down = contests + 1.0 + HEADING * len(layout.halves)
+        wide = self.across * COLUMN + MARGINS["left"] + MARGINS["right"]
+        high = down * ROW + MARGINS["top"] + MARGINS["bottom"]
+        scale = min(1.0, WIDTHS["page"] / wide)
+        self.size = 5.0 * scale  # of a number, in points
+        self.figure = plt.figure(figsize=(wide * scale, high * scale))
+        corner = MARGINS["left"] / wide, MARGINS["bottom"] / high
+        self.panel = self.figure.add_axes((*corner, self.across * COLUMN / wide, down * ROW / high))
+        self.panel.set_xlim(0.0, self.across)
+        self.panel.set_ylim(down, 0.0)
+        self.panel.axis("off")
+
+    def write(self, x: float, y: float, text: str, scale: float = 1.0, **look: Any) -> None:
+        """A text around a point."""
+        self.panel.text(x, y, text, fontsize=self.size * scale, **({"ha": "center", "va": "center"} | look))
+
+    def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        """A coloured box."""
+        self.panel.add_patch(self.rectangle((x, y), width, height, facecolor=colour, linewidth=0.0, clip_on=False))
+
+    def field(self, x: float, y: float, ratio: Ratio, weight: str = "normal") -> None:
+        """A ratio on its colour."""
+        colour, ink = HEATS[heat_of(ratio.value)].light
+        self.box(x, y, 0.96, 0.92, colour)
+        self.write(x + 0.48, y + 0.5, ratio_text(ratio.value), color=ink, weight=weight)
+
+    def line(self, y: float, name: str, weight: str = "normal", colour: str = INK) -> None:
+        """The name of a row."""
+        self.write(-0.25, y + 0.5, name, 1.1, color=colour, weight=weight, ha="right")
+
+    def heads(self) -> dict[str, float]:
+        """What groups are told and the names of entrants; return where each entrant stands."""
         places: dict[str, float] = {}
         x = 0.0
-        for told, members in groups:
-            panel.text(x, -11.4, _told(told), fontsize=size * 1.2, color="#566170")
-            panel.plot([x, x + len(members)], [-11.0, -11.0], color="#B9C0C8", linewidth=0.6, clip_on=False)
+        for told, members in self.layout.groups:
+            self.write(x, -11.4, _told(told), 1.2, color=PALE, ha="left", va="baseline")
+            self.panel.plot([x, x + len(members)], [-11.0, -11.0], color="#B9C0C8", linewidth=0.6, clip_on=False)
             for entrant in members:
                 places[entrant.name] = x
-                panel.text(x + 0.5, -0.4, entrant.name, rotation=90, fontsize=size * 1.1, ha="center", va="bottom")
+                self.write(x + 0.5, -0.4, entrant.name, 1.1, rotation=90, va="bottom")
                 x += 1.0
-            x += 0.4
-        line(0.0, "geometric mean", "bold")
-        for entrant in scores.entrants:
-            duels = scores.duels(entrant.name)
-            if duels:
-                field(places[entrant.name], 0.0, geometric_mean(duels).value, "bold")
-        y = 1.0
-        for half in halves:
-            line(y + 0.2, f"{half} half", colour="#566170")
-            y += 1.2
-            for contest in (contest for contest in scores.contests if contest.half == half):
-                line(y, contest.name)
-                for name, place in places.items():
-                    if (contest.name, name) in ratios:
-                        field(place, y, ratios[contest.name, name].value)
-                y += 1.0
-        _figure_legend(panel, across, y + 0.8, size)
-    return figure
+            x += GAP
+        return places
+
+    def legend(self, y: float) -> None:
+        """What each colour says."""
+        width = self.across / len(HEATS)
+        for place, (heat, label) in enumerate(zip(HEATS, heat_labels(), strict=True)):
+            colour, ink = heat.light
+            self.box(place * width, y, width * 0.98, 1.1, colour)
+            short = label.replace("below ", "< ").replace(" and more", " +").replace(" – ", "–")
+            self.write((place + 0.49) * width, y + 0.55, short, color=ink)
 
 
 def write_figures(scores: Scores, folder: str | Path) -> list[Path]:
     """The heat map as PNG, SVG and PDF."""
     figure = heat_figure(scores)
     return [save(figure, Path(folder) / f"arena.{format}") for format in ("png", "svg", "pdf")]
-
-
-def _figure_legend(panel: Any, across: float, y: float, size: float) -> None:
-    from matplotlib.patches import Rectangle
-
-    width = across / len(HEATS)
-    for place, (heat, label) in enumerate(zip(HEATS, heat_labels(), strict=True)):
-        colour, ink = heat.light
-        panel.add_patch(
-            Rectangle((place * width, y), width * 0.98, 1.1, facecolor=colour, linewidth=0.0, clip_on=False)
-        )
-        short = label.replace("below ", "< ").replace(" and more", " +").replace(" – ", "–")
-        panel.text((place + 0.49) * width, y + 0.55, short, color=ink, fontsize=size, ha="center", va="center")

@@ -11,6 +11,8 @@ tied, the least of their means is a little too low, and a ratio to it a little t
 """
 
 import dataclasses
+import functools
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -114,42 +116,44 @@ class Scores:
         if len({len(regrets) for regrets in played.values()}) > 1:
             raise ValueError("the contests have different numbers of replications; run the arena anew with one of them")
         regrets, chosen = {}, {}
-        for contest in contests:
-            for entrant in entrants:
-                names = [name for name in entrant.policies(contest) if (contest.name, name) in played]
-                if not names:
-                    continue
-                best = min(names, key=lambda name: float(played[contest.name, name].mean()))
-                key = contest.name, entrant.name
-                regrets[key], chosen[key] = played[contest.name, best], best.removeprefix(entrant.name).lstrip(": ")
-                if not regrets[key].mean() > 0.0:
-                    raise ValueError(
-                        f"the mean regret of {best!r} in the contest {contest.name!r} is {regrets[key].mean():g}, and "
-                        "ratios need numbers above 0; leave one of the two out"
-                    )
+        for contest, entrant in itertools.product(contests, entrants):
+            names = [name for name in entrant.policies(contest) if (contest.name, name) in played]
+            if not names:
+                continue
+            best = min(names, key=lambda name: float(played[contest.name, name].mean()))
+            key = contest.name, entrant.name
+            regrets[key], chosen[key] = played[contest.name, best], best.removeprefix(entrant.name).lstrip(": ")
+            if not regrets[key].mean() > 0.0:
+                raise ValueError(
+                    f"the mean regret of {best!r} in the contest {contest.name!r} is {regrets[key].mean():g}, and "
+                    "ratios need numbers above 0; leave one of the two out"
+                )
         return cls(contests, entrants, regrets, chosen)
 
-    def duels(
-        self, entrant: str, rivals: Collection[str] | None = None, where: Callable[[Contest], bool] | None = None
-    ) -> list[Duel]:
+    def duels(self, entrant: str, rivals: Collection[str] | None = None) -> list[Duel]:
         """An entrant against the best of its rivals (all others if left out), in each contest where they met."""
-        found = []
-        for contest in self.contests:
-            own = self.regrets.get((contest.name, entrant))
-            if own is None or (where is not None and not where(contest)):
-                continue
-            others = {
-                other.name: self.regrets[contest.name, other.name]
-                for other in self.entrants
-                if other.name != entrant
-                and (rivals is None or other.name in rivals)
-                and (contest.name, other.name) in self.regrets
-            }
-            if others:
-                rival = min(others, key=lambda name: float(others[name].mean()))
-                mean, least = float(own.mean()), float(others[rival].mean())
-                found.append(Duel(contest, rival, math.log(mean / least), own / mean - others[rival] / least))
-        return found
+        key = entrant, None if rivals is None else frozenset(rivals)
+        if key not in self._duels:
+            among = [other.name for other in self.entrants if rivals is None or other.name in rivals]
+            found = (self._duel(contest, entrant, among) for contest in self.contests)
+            self._duels[key] = [duel for duel in found if duel is not None]
+        return self._duels[key]
+
+    @functools.cached_property
+    def _duels(self) -> dict[tuple[str, frozenset[str] | None], list[Duel]]:
+        """Those that were asked for: every table wants the same ones."""
+        return {}
+
+    def _duel(self, contest: Contest, entrant: str, rivals: Sequence[str]) -> Duel | None:
+        """One contest; None unless both sides took part."""
+        own = self.regrets.get((contest.name, entrant))
+        met = {name: self.regrets[contest.name, name] for name in rivals if (contest.name, name) in self.regrets}
+        met.pop(entrant, None)
+        if own is None or not met:
+            return None
+        rival = min(met, key=lambda name: float(met[name].mean()))
+        mean, least = float(own.mean()), float(met[rival].mean())
+        return Duel(contest, rival, math.log(mean / least), own / mean - met[rival] / least)
 
     def ratios(self) -> dict[tuple[str, str], Ratio]:
         """By contest and entrant, its mean regret over the least of all others."""
@@ -170,6 +174,18 @@ PARTS: dict[str, Callable[[Contest], bool]] = {
 """What the leaderboard tells apart."""
 
 
+def means_of_parts(duels: Sequence[Duel]) -> dict[str, str]:
+    """The geometric mean over each part of the contests, with its interval."""
+    inside = {part: [duel for duel in duels if where(duel.contest)] for part, where in PARTS.items()}
+    return {part: str(geometric_mean(among)) if among else "–" for part, among in inside.items()}
+
+
+def worst_of(duels: Sequence[Duel]) -> dict[str, str]:
+    """The worst contest and its ratio."""
+    hardest = worst(duels)
+    return {"worst": str(hardest.ratio), "worst in": hardest.contest.name}
+
+
 def leaderboard(scores: Scores) -> list[dict[str, Any]]:
     """One row for each entrant, the best first; those that were not in all contests come last.
 
@@ -181,19 +197,16 @@ def leaderboard(scores: Scores) -> list[dict[str, Any]]:
         duels = scores.duels(entrant.name)
         if not duels:
             continue
-        hardest = worst(duels)
+        mean = geometric_mean(duels)
         row = {
             "entrant": entrant.name,
             "told": entrant.told,
-            "all": str(geometric_mean(duels)),
-            "worst": str(hardest.ratio),
-            "worst in": hardest.contest.name,
+            "all": str(mean),
+            **worst_of(duels),
             "first in": f"{sum(duel.log_ratio <= 0.0 for duel in duels)} of {len(duels)}",  # alone or tied
+            **means_of_parts(duels),
         }
-        for part, where in PARTS.items():
-            inside = [duel for duel in duels if where(duel.contest)]
-            row[part] = str(geometric_mean(inside)) if inside else "–"
-        rows.append((len(duels) < len(scores.contests), geometric_mean(duels).value, row))
+        rows.append((len(duels) < len(scores.contests), mean.value, row))
     rows.sort(key=lambda row: row[:2])
     return [row for _, _, row in rows]
 
@@ -214,23 +227,18 @@ def rivals_of(scores: Scores, star: str) -> dict[str, list[str]]:
 
 def star_rows(scores: Scores, star: str) -> list[dict[str, Any]]:
     """The star against each group of rivals: geometric mean and worst contest."""
-    rows = []
-    for name, rivals in rivals_of(scores, star).items():
-        duels = scores.duels(star, rivals)
-        if not duels:
-            continue
-        hardest = worst(duels)
-        row = {"against the best of": name, "all": str(geometric_mean(duels))}
-        for part, where in PARTS.items():
-            inside = [duel for duel in duels if where(duel.contest)]
-            row[part] = str(geometric_mean(inside)) if inside else "–"
-        row |= {
+    found = {name: scores.duels(star, rivals) for name, rivals in rivals_of(scores, star).items()}
+    return [
+        {
+            "against the best of": name,
+            "all": str(geometric_mean(duels)),
+            **means_of_parts(duels),
             "ahead in": f"{sum(duel.log_ratio < 0.0 for duel in duels)} of {len(duels)}",
-            "worst": str(hardest.ratio),
-            "worst in": hardest.contest.name,
+            **worst_of(duels),
         }
-        rows.append(row)
-    return rows
+        for name, duels in found.items()
+        if duels
+    ]
 
 
 def contest_rows(scores: Scores, star: str) -> list[dict[str, Any]]:
@@ -254,25 +262,23 @@ def contest_rows(scores: Scores, star: str) -> list[dict[str, Any]]:
 
 def rows(scores: Scores) -> list[dict[str, Any]]:
     """One row for each entrant in each contest, for machines."""
-    found = []
-    for entrant in scores.entrants:
-        for duel in scores.duels(entrant.name):
-            key = duel.contest.name, entrant.name
-            found.append(
-                {
-                    "contest": duel.contest.name,
-                    "half": duel.contest.half,
-                    "horizon": duel.contest.horizon,
-                    "entrant": entrant.name,
-                    "told": entrant.told,
-                    "setting": scores.chosen[key],
-                    "regret": float(scores.regrets[key].mean()),
-                    "best_other": duel.rival,
-                    **duel.ratio._asdict(),
-                }
-            )
-            found[-1]["ratio"] = found[-1].pop("value")
-    return found
+    return [
+        {
+            "contest": duel.contest.name,
+            "half": duel.contest.half,
+            "horizon": duel.contest.horizon,
+            "entrant": entrant.name,
+            "told": entrant.told,
+            "setting": scores.chosen[duel.contest.name, entrant.name],
+            "regret": float(scores.regrets[duel.contest.name, entrant.name].mean()),
+            "best_other": duel.rival,
+            "low": duel.ratio.low,
+            "high": duel.ratio.high,
+            "ratio": duel.ratio.value,
+        }
+        for entrant in scores.entrants
+        for duel in scores.duels(entrant.name)
+    ]
 
 
 INTERVALS = (

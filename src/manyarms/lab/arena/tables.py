@@ -7,6 +7,7 @@ the first are honestly tested on the second.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -350,38 +351,41 @@ class Entrant:
         return named
 
 
-def grid(name: str, thresholds: Sequence[float], policy: Callable[[Contest, float], Policy]) -> Entrant:
-    """A policy with every threshold of a grid, of which the best in hindsight counts."""
+Make = Callable[..., Policy]
+"""A policy type, or one of which some fields are already given."""
+
+BLACKBOX_UCB = functools.partial(Blackbox, base=UCB())
+
+
+def auto(name: str, make: Make, **how: Any) -> Entrant:
+    """A policy that is told nothing: it estimates beta as the run goes, and doubles its horizon."""
+    return Entrant(f"{name}, auto", NOTHING, lambda contest: make(beta=AUTO, horizon=DOUBLING), **how)
+
+
+def told_beta(name: str, make: Make, **how: Any) -> Entrant:
+    """A policy that is told beta and the horizon."""
+    return Entrant(name, NEEDED, lambda contest: make(beta=contest.beta), **how)
+
+
+def grid(name: str, thresholds: Sequence[float], make: Make) -> Entrant:
+    """A policy that is told beta, with every threshold of a grid, of which the best in hindsight counts."""
     return Entrant(
         f"{name}, best of {len(thresholds)}",
         HINDSIGHT,
-        lambda contest: {f"threshold {threshold:g}": policy(contest, threshold) for threshold in thresholds},
+        lambda contest: {f"threshold {one:g}": make(beta=contest.beta, threshold=one) for one in thresholds},
     )
 
 
 def grids(elimination: Sequence[float], blackbox: Sequence[float]) -> tuple[Entrant, ...]:
-    """The paper's two algorithms with these thresholds."""
-    return (
-        grid(
-            "Elimination, warm",
-            elimination,
-            lambda contest, threshold: Elimination(beta=contest.beta, threshold=threshold, warm_start=True),
-        ),
-        grid(
-            "Elimination, cold",
-            elimination,
-            lambda contest, threshold: Elimination(beta=contest.beta, threshold=threshold, warm_start=False),
-        ),
-        grid(
-            "Blackbox(UCB), warm",
-            blackbox,
-            lambda contest, threshold: Blackbox(base=UCB(), beta=contest.beta, threshold=threshold, warm_start=True),
-        ),
-        grid(
-            "Blackbox(UCB), cold",
-            blackbox,
-            lambda contest, threshold: Blackbox(base=UCB(), beta=contest.beta, threshold=threshold, warm_start=False),
-        ),
+    """The paper's two algorithms with these thresholds, warm and cold."""
+    algorithms: list[tuple[str, Make, Sequence[float]]] = [
+        ("Elimination", Elimination, elimination),
+        ("Blackbox(UCB)", BLACKBOX_UCB, blackbox),
+    ]
+    return tuple(
+        grid(f"{name}, {'warm' if is_warm else 'cold'}", thresholds, functools.partial(make, warm_start=is_warm))
+        for name, make, thresholds in algorithms
+        for is_warm in (True, False)
     )
 
 
@@ -407,41 +411,25 @@ ENTRANTS: tuple[Entrant, ...] = (
     Entrant("MRun, doubling", NOTHING, lambda contest: MRun(horizon=DOUBLING)),
     Entrant("KFailure", NOTHING, lambda contest: KFailure()),
     Entrant("UniformPlay", NOTHING, lambda contest: UniformPlay(), quick=True),
-    # With beta estimated as the run goes.
-    Entrant("Elimination, auto", NOTHING, lambda contest: Elimination(beta=AUTO, horizon=DOUBLING), quick=True),
-    Entrant("Blackbox(UCB), auto", NOTHING, lambda contest: Blackbox(base=UCB(), beta=AUTO, horizon=DOUBLING)),
-    Entrant("CBT, auto", NOTHING, lambda contest: CBT(beta=AUTO, horizon=DOUBLING), quick=True),
-    Entrant("SSUCB, auto", NOTHING, lambda contest: SSUCB(beta=AUTO, horizon=DOUBLING)),
-    Entrant("Subsample(KLUCB), auto", NOTHING, lambda contest: Subsample(base=KLUCB(), beta=AUTO, horizon=DOUBLING)),
-    Entrant(
-        "Subsample(Thompson), auto",
-        NOTHING,
-        lambda contest: Subsample(base=Thompson(), beta=AUTO, horizon=DOUBLING),
-        enters=is_short,
-    ),
-    Entrant("Subsample(Greedy), auto", NOTHING, lambda contest: Subsample(base=Greedy(), beta=AUTO, horizon=DOUBLING)),
-    Entrant("Elimination", NEEDED, lambda contest: Elimination(beta=contest.beta), quick=True),
-    Entrant("Blackbox(UCB)", NEEDED, lambda contest: Blackbox(base=UCB(), beta=contest.beta), quick=True),
-    Entrant("Blackbox(KLUCB)", NEEDED, lambda contest: Blackbox(base=KLUCB(), beta=contest.beta)),
-    Entrant(
-        "Blackbox(Thompson)", NEEDED, lambda contest: Blackbox(base=Thompson(), beta=contest.beta), enters=is_short
-    ),
-    Entrant(
-        "Blackbox(SuccessiveElimination)",
-        NEEDED,
-        lambda contest: Blackbox(base=SuccessiveElimination(), beta=contest.beta),
-    ),
-    Entrant(
-        "Blackbox(AsymptoticUCB)", NEEDED, lambda contest: Blackbox(base=AsymptoticUCB(sigma=0.05), beta=contest.beta)
-    ),
+    auto("Elimination", Elimination, quick=True),
+    auto("Blackbox(UCB)", BLACKBOX_UCB),
+    auto("CBT", CBT, quick=True),
+    auto("SSUCB", SSUCB),
+    auto("Subsample(KLUCB)", functools.partial(Subsample, base=KLUCB())),
+    auto("Subsample(Thompson)", functools.partial(Subsample, base=Thompson()), enters=is_short),
+    auto("Subsample(Greedy)", functools.partial(Subsample, base=Greedy())),
+    told_beta("Elimination", Elimination, quick=True),
+    told_beta("Blackbox(UCB)", BLACKBOX_UCB, quick=True),
+    told_beta("Blackbox(KLUCB)", functools.partial(Blackbox, base=KLUCB())),
+    told_beta("Blackbox(Thompson)", functools.partial(Blackbox, base=Thompson()), enters=is_short),
+    told_beta("Blackbox(SuccessiveElimination)", functools.partial(Blackbox, base=SuccessiveElimination())),
+    told_beta("Blackbox(AsymptoticUCB)", functools.partial(Blackbox, base=AsymptoticUCB(sigma=0.05))),
     Entrant("EmpiricalCBT", NEEDED, lambda contest: EmpiricalCBT()),
     Entrant("CBT", NEEDED, lambda contest: CBT(beta=contest.beta, first_loss=first_loss(contest)), quick=True),
-    Entrant("SSUCB", NEEDED, lambda contest: SSUCB(beta=contest.beta), quick=True),
-    Entrant("Subsample(KLUCB)", NEEDED, lambda contest: Subsample(base=KLUCB(), beta=contest.beta)),
-    Entrant(
-        "Subsample(Thompson)", NEEDED, lambda contest: Subsample(base=Thompson(), beta=contest.beta), enters=is_short
-    ),
-    Entrant("Subsample(Greedy)", NEEDED, lambda contest: Subsample(base=Greedy(), beta=contest.beta)),
+    told_beta("SSUCB", SSUCB, quick=True),
+    told_beta("Subsample(KLUCB)", functools.partial(Subsample, base=KLUCB())),
+    told_beta("Subsample(Thompson)", functools.partial(Subsample, base=Thompson()), enters=is_short),
+    told_beta("Subsample(Greedy)", functools.partial(Subsample, base=Greedy())),
     Entrant("UCBT-ASW", NEEDED, lambda contest: UCBTASW(beta=contest.beta, variation=contest.falls)),
     Entrant(
         "UCBT-ASW, width 0.5", NEEDED, lambda contest: UCBTASW(beta=contest.beta, variation=contest.falls, width=0.5)

@@ -31,7 +31,7 @@ from ...trace import COLUMNS
 from ...version import __version__
 from ...world import World
 from ..pages.html import write_page
-from ..running.runner import memory
+from ..running.chunks import memory
 from ..studies.study import Cell, Study
 from .account import Account
 from .figure import explained_figure

@@ -25,7 +25,7 @@ from ..figures.statistics import (
     slope_within,
     with_half_width,
 )
-from ..running.files import CellResult, read_result
+from ..running.files import CellResult, read_all
 from ..studies.study import Study, named_study
 from .html import Section as Section
 from .html import added, asset, drawn_page, facts, filled, settings, short, spec_text, table, text, write_page
@@ -71,7 +71,7 @@ def read_results(folder: str | Path) -> list[CellResult]:
     paths = sorted(Path(folder).glob("cells/*.parquet"))
     if not paths:
         raise FileNotFoundError(f"there are no results in {str(folder)!r}: no files cells/*.parquet")
-    return [read_result(path) for path in paths]
+    return read_all(paths)
 
 
 def file_of(folder: str | Path, study: Study) -> str:

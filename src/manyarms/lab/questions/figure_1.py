@@ -8,6 +8,7 @@ twice the gap, horizons 20,000 to 100,000, each run on its own.
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +20,7 @@ from ...policies import AUCBTASW, SSUCB, Blackbox, Elimination, Policy
 from ...reservoirs import PowerLaw
 from ...specs import count, positive
 from ...world import World
-from ..studies.study import MADE, Cell, Study
+from ..studies.study import NAMED_STUDIES, Cell, Study
 from .published import Capped, RottingByBlocks, RottingByPlays, SameArms
 
 BETAS = (0.8, 1.0, 1.2)
@@ -89,7 +90,7 @@ def described_policies(beta: float) -> dict[str, Policy]:
 
 
 def published_cell(name: str, policy: Policy, beta: float, horizon: int, differences: Sequence[str]) -> Cell:
-    """One policy of the figure as it was run."""
+    """One policy of the figure as it was run, with these differences."""
     world = figure_world(beta)
     if name in ("Elimination", "Blackbox(UCB)") and "block cap" in differences:
         policy = Capped(policy)
@@ -124,20 +125,12 @@ def figure_1(
     if unknown:
         raise ValueError(f"figure 1: unknown difference {unknown[0]!r}; there are {', '.join(map(repr, DIFFERENCES))}")
     cells = []
-    for beta in betas:
+    for beta, horizon in itertools.product(betas, horizons):
         beta = positive("figure 1", "each of the betas", beta)
-        for horizon in horizons:
-            horizon = count("figure 1", "each of the horizons", horizon)
-            if mode == "published":
-                cells += [
-                    published_cell(name, policy, beta, horizon, differences)
-                    for name, policy in published_policies(beta).items()
-                ]
-            else:
-                cells += [
-                    Cell(f"beta {beta:g}", figure_world(beta), name, policy, horizon)
-                    for name, policy in described_policies(beta).items()
-                ]
+        horizon = count("figure 1", "each of the horizons", horizon)
+        policies = published_policies(beta) if mode == "published" else described_policies(beta)
+        used = differences if mode == "published" else ()
+        cells += [published_cell(name, policy, beta, horizon, used) for name, policy in policies.items()]
     about = {
         "described": "The paper's figure as its text describes it: one world for all policies.",
         "published": f"The paper's figure as it was published, with these differences: {', '.join(differences)}.",
@@ -145,24 +138,14 @@ def figure_1(
     return Study(f"figure-1-{mode}", tuple(cells), replications, seed, about=about[mode])
 
 
-MADE.update({f"figure-1-{mode}": functools.partial(figure_1, mode) for mode in MODES})
+NAMED_STUDIES.update({f"figure-1-{mode}": functools.partial(figure_1, mode) for mode in MODES})
 
 
 def end_points(mode: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """A study's summary with the published numbers beside ours."""
     found = []
     for row in rows:
-        beta = float(row["world"].removeprefix("beta "))
-        published = published_regret(row["policy"], beta, row["horizon"])
-        found.append(
-            {
-                "mode": mode,
-                "policy": row["policy"],
-                "beta": beta,
-                "horizon": row["horizon"],
-                "mean": row["mean"],
-                "sd": row["sd"],
-                "published": published,
-            }
-        )
+        policy, beta, horizon = row["policy"], float(row["world"].removeprefix("beta ")), row["horizon"]
+        ours = {"mode": mode, "policy": policy, "beta": beta, "horizon": horizon, "mean": row["mean"], "sd": row["sd"]}
+        found.append(ours | {"published": published_regret(policy, beta, horizon)})
     return found

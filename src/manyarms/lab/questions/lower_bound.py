@@ -24,7 +24,7 @@ from ...world import World
 from ..figures.statistics import with_half_width
 from ..pages.report import FINDINGS, Section
 from ..running.files import CellResult
-from ..studies.study import MADE, Cell, Study
+from ..studies.study import NAMED_STUDIES, Cell, Study
 
 BETAS = (0.5, 1.0, 2.0)
 HORIZONS = (2**14, 2**17, 2**20)
@@ -110,7 +110,7 @@ def ratios(results: Sequence[CellResult]) -> list[dict[str, Any]]:
                 row: dict[str, Any] = {"world": name, "beta": beta, "policy": policy}
                 means = []
                 for horizon in HORIZONS:
-                    regrets = named[world_name(name, beta), policy, horizon].column("regret")[:, -1]
+                    regrets = named[world_name(name, beta), policy, horizon].final("regret")
                     mean, half_width = mean_and_half_width(regrets / hard.bound(beta, horizon))
                     row[f"T = {horizon:,}"] = with_half_width(mean, half_width)
                     means.append(mean)
@@ -140,5 +140,5 @@ def findings(results: Sequence[CellResult]) -> list[Section]:
     ]
 
 
-MADE["lower-bound"] = lower_bound
+NAMED_STUDIES["lower-bound"] = lower_bound
 FINDINGS["lower-bound"] = findings

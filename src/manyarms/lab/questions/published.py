@@ -42,7 +42,7 @@ from ...contract import (
 )
 from ...drifts.base import Drift, register_drift
 from ...policies import Policy
-from ...specs import count
+from ...specs import Count
 from ...streams import UNSET_KEY, address, bits_at
 from ...world import World, WorldState
 
@@ -82,15 +82,13 @@ class Capped(Policy):
     """
 
     policy: Policy
-    blocks: int | None = None
-    horizon: int | None = None
+    blocks: Count | None = None
+    horizon: Count | None = None
 
     def __post_init__(self) -> None:
         if getattr(self.policy, "sees_means", True):
             raise TypeError(f"Capped: policy must be a policy that plays in blocks, not {self.policy!r}")
-        for name in ("blocks", "horizon"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, count("Capped", name, getattr(self, name)))
+        super().__post_init__()
 
     def with_horizon(self, horizon: int) -> "Capped":
         """The horizon is also told to the policy inside."""
@@ -143,27 +141,20 @@ def begin_capped(state: CappedState, key: int) -> CappedState:
 
 def ask_capped(state: CappedState, round: int, waiting: int) -> Choice:
     """What the policy asks for; its arms and blocks are numbered on."""
-    choice = ask(state.policy, round, waiting)
-    return Choice(
-        slot=choice.slot,
-        arm=choice.arm + state.arms,
-        probability=choice.probability,
-        block=choice.block + state.blocks,
-        round=round,
-    )
+    choice: Choice = ask(state.policy, round, waiting)
+    return replaced(choice, arm=choice.arm + state.arms, block=choice.block + state.blocks, round=round)
+
+
+@kernel
+def inner(state: CappedState, choice: Choice) -> Choice:
+    """A choice as the policy made it."""
+    return replaced(choice, arm=choice.arm - state.arms, block=choice.block - state.blocks)
 
 
 def tell_capped(state: CappedState, choice: Choice, reward: float) -> CappedState:
     """Tell the policy; when it opens one block too many in its episode, begin it anew instead."""
-    inner = Choice(
-        slot=choice.slot,
-        arm=choice.arm - state.arms,
-        probability=choice.probability,
-        block=choice.block - state.blocks,
-        round=choice.round,
-    )
     before = counts(state.policy)
-    policy = tell(state.policy, inner, reward)
+    policy = tell(state.policy, inner(state, choice), reward)
     after = counts(policy)
     opened = state.opened
     if after.restarts != before.restarts:
@@ -183,24 +174,17 @@ def tell_capped(state: CappedState, choice: Choice, reward: float) -> CappedStat
 
 def observe_capped(state: CappedState, world: Any, choice: Choice) -> CappedState:
     """Pass it on."""
-    inner = Choice(
-        slot=choice.slot,
-        arm=choice.arm - state.arms,
-        probability=choice.probability,
-        block=choice.block - state.blocks,
-        round=choice.round,
-    )
-    return replaced(state, policy=observe(state.policy, world, inner))
+    return replaced(state, policy=observe(state.policy, world, inner(state, choice)))
 
 
 def counts_capped(state: CappedState) -> Counts:
     """Over all episodes; one that was cut off counts as a restart."""
-    inner = counts(state.policy)
+    now = counts(state.policy)
     return Counts(
-        restarts=state.restarts + inner.restarts,
-        blocks=state.blocks + inner.blocks,
-        arms=state.arms + inner.arms,
-        ignored=state.ignored + inner.ignored,
+        restarts=state.restarts + now.restarts,
+        blocks=state.blocks + now.blocks,
+        arms=state.arms + now.arms,
+        ignored=state.ignored + now.ignored,
     )
 
 
@@ -261,10 +245,7 @@ class RottingByBlocks(Drift):
     RottingByBlocks(length=317)
     """
 
-    length: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "length", count("RottingByBlocks", "length", self.length))
+    length: Count
 
     def start(self) -> RottingByBlocksState:
         """The state that the compiled loop carries."""

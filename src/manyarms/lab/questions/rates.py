@@ -38,7 +38,7 @@ from ..figures.figures import MARKERS, WIDTHS, styled
 from ..figures.statistics import Floats, Slope, final_regrets, log_log_slope, with_half_width
 from ..pages.report import FINDINGS, Section
 from ..running.files import CellResult
-from ..studies.study import MADE, Cell, Study
+from ..studies.study import NAMED_STUDIES, Cell, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -154,9 +154,7 @@ class Series:
     def agrees(self) -> bool:
         """Whether the theorem's exponent lies between the fits without and with two logarithms, or in an interval."""
         ends = [self.slope(power) for power in (0, 2)]
-        widths = [
-            0.0 if math.isnan(end.half_width) else end.half_width for end in ends
-        ]  # of one replication there is none
+        widths = [float(np.nan_to_num(end.half_width)) for end in ends]  # of one replication there is none
         low = min(end.slope - width for end, width in zip(ends, widths, strict=True))
         high = max(end.slope + width for end, width in zip(ends, widths, strict=True))
         return low <= self.exponent <= high
@@ -176,7 +174,7 @@ def all_series(results: Sequence[CellResult]) -> list[Series]:
                 moving = [named[policy, moving_name(direction, size, beta), LONGEST] for size in direction.sizes]
                 sizes = np.array(direction.sizes, dtype=np.float64)
                 if direction.column is not None:
-                    sizes = np.array([result.column(direction.column)[:, -1].mean() for result in moving])
+                    sizes = np.array([result.final(direction.column).mean() for result in moving])
                 stretches = np.array([direction.stretch(beta, size) for size in sizes])
                 exponent = direction.exponent(beta)
                 found.append(Series(policy, direction.name, beta, exponent, sizes, stretches, _regrets(moving)))
@@ -304,5 +302,5 @@ def rates_figure(results: Sequence[CellResult]) -> "Figure":
     return figure
 
 
-MADE["rates"] = rates
+NAMED_STUDIES["rates"] = rates
 FINDINGS["rates"] = findings

@@ -10,7 +10,7 @@ from typing import Any
 from ...tables import Table
 from ..pages.report import Section, write_report
 from ..running.bar import run_with_bar
-from ..running.files import CellResult, read_result, summary
+from ..running.files import CellResult, read_all, summary
 from .figure_1 import BETAS, DIFFERENCES, HORIZONS, MODES, REPLICATIONS, SEED, end_points, figure_1
 
 Results = Mapping[str, Sequence[CellResult]]
@@ -32,7 +32,7 @@ def reproduce(
     found = {}
     for mode in modes:
         study = figure_1(mode, betas, horizons, replications, seed)
-        found[mode] = [read_result(path) for path in run_with_bar(study, folder, jobs=jobs, device=device)]
+        found[mode] = read_all(run_with_bar(study, folder, jobs=jobs, device=device), study)
     return found
 
 
@@ -41,39 +41,38 @@ def rows(results: Results) -> list[dict[str, Any]]:
     return [row for mode, cells in results.items() for row in end_points(mode, summary(cells))]
 
 
-def end_table(results: Results, mode: str) -> Table:
-    """Policies down, betas across: our mean regret at the longest horizon, and the published one beside it."""
+def ends(results: Results, mode: str) -> list[dict[str, Any]]:
+    """Those rows of a mode that are of the longest horizon."""
     found = [row for row in rows(results) if row["mode"] == mode]
     longest = max(row["horizon"] for row in found)
+    return [row for row in found if row["horizon"] == longest]
+
+
+def end_table(results: Results, mode: str) -> Table:
+    """Policies down, betas across: our mean regret at the longest horizon, and the published one beside it."""
     lines: dict[str, dict[str, Any]] = {}
-    for row in found:
-        if row["horizon"] == longest:
-            line = lines.setdefault(row["policy"], {"policy": row["policy"]})
-            beta = f"beta {row['beta']:g}"
-            line[beta] = f"{row['mean']:,.0f} ± {row['sd']:,.0f}".rjust(15)
-            if mode == "published":
-                published = row["published"]
-                line[f"published ({row['beta']:g})"] = f"{published:,.0f}".rjust(10) if published else "-".rjust(10)
-                apart = f"{100.0 * (row['mean'] / published - 1.0):+.1f} %" if published else "-"
-                line[f"apart ({row['beta']:g})"] = apart.rjust(8)
+    for row in ends(results, mode):
+        line = lines.setdefault(row["policy"], {"policy": row["policy"]})
+        line[f"beta {row['beta']:g}"] = f"{row['mean']:,.0f} ± {row['sd']:,.0f}".rjust(15)
+        if mode == "published":
+            published = row["published"]
+            line[f"published ({row['beta']:g})"] = f"{published:,.0f}".rjust(10) if published else "-".rjust(10)
+            apart = f"{100.0 * (row['mean'] / published - 1.0):+.1f} %" if published else "-"
+            line[f"apart ({row['beta']:g})"] = apart.rjust(8)
     return Table(list(lines.values()))
 
 
 def ranking(results: Results, mode: str, policies: Sequence[str]) -> list[dict[str, Any]]:
     """For each beta, policies from the least to the largest regret at the longest horizon."""
-    found = [row for row in rows(results) if row["mode"] == mode and row["policy"] in policies]
-    longest = max(row["horizon"] for row in found)
-    betas = sorted({row["beta"] for row in found})
+    found = sorted(ends(results, mode), key=lambda row: float(row["mean"]))
     return [
         {
             "beta": f"{beta:g}",
             "from the least regret to the largest": ", ".join(
-                row["policy"]
-                for row in sorted(found, key=lambda row: float(row["mean"]))
-                if row["beta"] == beta and row["horizon"] == longest
+                row["policy"] for row in found if row["beta"] == beta and row["policy"] in policies
             ),
         }
-        for beta in betas
+        for beta in sorted({row["beta"] for row in found})
     ]
 
 
@@ -83,15 +82,11 @@ FOUR = ("Elimination", "Blackbox(UCB)", "SSUCB", "AUCBT-ASW")
 
 def factors(results: Results) -> list[dict[str, Any]]:
     """By what factor the regret of each policy of the figure grows with the differences, at the longest horizon."""
-    found = {(row["mode"], row["policy"], row["beta"], row["horizon"]): row["mean"] for row in rows(results)}
-    longest = max(horizon for _, _, _, horizon in found)
-    betas = sorted({beta for _, _, beta, _ in found})
+    means = {(mode, row["policy"], row["beta"]): row["mean"] for mode in MODES for row in ends(results, mode)}
+    betas = sorted({beta for _, _, beta in means})
     return [
         {"policy": policy}
-        | {
-            f"beta {beta:g}": found["published", policy, beta, longest] / found["described", policy, beta, longest]
-            for beta in betas
-        }
+        | {f"beta {beta:g}": means["published", policy, beta] / means["described", policy, beta] for beta in betas}
         for policy in FOUR
     ]
 

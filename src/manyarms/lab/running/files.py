@@ -1,16 +1,18 @@
 """Result files: Parquet, written at once or not at all, that know how they were made.
 
 A file holds some replications of one cell of a study: one row for each replication and checkpoint. Its
-metadata holds the study, the seed, the version of the package and a digest of its sources, so a result
-can be run again from the file alone.
+metadata holds what the study says of this cell, the version of the package and a digest of its sources, so a result
+can be run again from the file alone. The whole study stands once beside its results, in ``study.json``; they hold its
+digest.
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,17 @@ from numpy.typing import NDArray
 from ...atomic import at_once
 from ...compiled import source_digest
 from ...intervals import mean_and_half_width
+from ...results import column_of
 from ...trace import COLUMNS
 from ...version import __version__
 from ..studies.modules import modules_of, source_of
 from ..studies.study import Cell, Study, study_digest
 
-FORMAT = 1
+FORMAT = 2
+"""Files of format 1 are still read: they say all of their study, and their digest is of the values alone."""
+
 KEY = b"manyarms"
+STUDY = "study.json"
 
 
 class BadFile(ValueError):
@@ -42,7 +48,7 @@ class CellResult:
     Attributes
     ----------
     study
-        The study, as it was run.
+        The study, as it was run; of a file that stands alone, a study of its one cell.
     index
         Which of its cells.
     first
@@ -62,10 +68,10 @@ class CellResult:
 
     def __post_init__(self) -> None:
         if not self.sources:
-            object.__setattr__(self, "sources", sources_of(self.study.cells[self.index]))
+            object.__setattr__(self, "sources", sources_of(self.cell))
 
     @property
-    def cell(self) -> Any:
+    def cell(self) -> Cell:
         """The cell."""
         return self.study.cells[self.index]
 
@@ -76,35 +82,48 @@ class CellResult:
 
     def column(self, name: str) -> NDArray[np.float64]:
         """One column: a row for each replication, an entry for each checkpoint."""
-        if name not in COLUMNS:
-            raise KeyError(f"no column {name!r}; there are {', '.join(COLUMNS)}")
-        return self.values[:, :, COLUMNS.index(name)]
+        return column_of(self.values, name)
+
+    def final(self, name: str = "regret") -> NDArray[np.float64]:
+        """One number for each replication, after the last round."""
+        return self.column(name)[:, -1]
 
     def metadata(self) -> dict[str, Any]:
-        """What a file says of itself."""
-        return {
+        """What a file says of itself: of its study only what concerns its cell."""
+        said = {
             "format": FORMAT,
             "version": self.version,
             "sources": self.sources,
-            "study": self.study.to_json(),
-            "cell": self.index,
+            "study": self.study.to_json([self.cell]),
+            "cell": 0,
+            "of": self.study.digest(),
+            "index": self.index,
             "first": self.first,
-            "digest": values_digest(self.values),
         }
+        return said | {"digest": digest_of(self.values, said)}
 
 
-def values_digest(values: NDArray[np.float64]) -> str:
-    """Thirty-two hex digits that change with any bit of the values."""
-    return hashlib.sha256(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data).hexdigest()[:32]
+def digest_of(values: NDArray[np.float64], said: Mapping[str, Any]) -> str:
+    """Thirty-two hex digits that change with any bit of the values and with all that is said of them."""
+    digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode() if said else b"")
+    digest.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()[:32]
+
+
+package_sources = functools.cache(source_digest)
+"""The digest of the package's sources when it was first asked for: what is loaded stays as it is."""
 
 
 def sources_of(cell: Cell) -> str:
     """A digest of the sources that play a cell: the package's, and those of specs from elsewhere."""
-    digest = hashlib.sha256(source_digest().encode())
+    digest = hashlib.sha256(package_sources().encode())
     for module in sorted(modules_of((cell.policy, cell.world))):
         # Typed at a prompt: nobody can say whether it is still the same.
         digest.update(source_of(module) or os.urandom(16))
     return digest.hexdigest()[:16]
+
+
+# ---------------------------------------------------------------- writing
 
 
 def write_result(path: Path, result: CellResult) -> None:
@@ -124,8 +143,63 @@ def write_result(path: Path, result: CellResult) -> None:
         pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
 
-def read_result(path: Path) -> CellResult:
-    """Read a file back, or say what is wrong with it."""
+def write_study(folder: Path, study: Study) -> None:
+    """Put a study beside its results, unless it is there."""
+    said = study.to_json() | ({"file": study.file} if study.file else {})
+    if said != read_json(folder / STUDY):
+        with at_once(folder / STUDY) as temporary:
+            temporary.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_result(path: Path, study: Study | None = None) -> CellResult:
+    """Read a file back, or say what is wrong with it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    study
+        The study it is of, if it is at hand: else it is looked for beside the file. A file that stands alone is
+        read as of a study that has its cell only.
+    """
+    return _read(path, study, may_stand_alone=True)
+
+
+def read_all(paths: Iterable[Path], study: Study | None = None) -> list[CellResult]:
+    """Read the files of one study, which is made once; if it is not at hand, it must be beside them."""
+    results = []
+    for path in paths:
+        results.append(_read(path, study, may_stand_alone=False))
+        study = results[-1].study
+    return results
+
+
+def _read(path: Path, study: Study | None, may_stand_alone: bool) -> CellResult:
+    said, rows = _contents(path)
+    try:
+        described = {} if said["format"] == 1 else {name: said[name] for name in said if name != "digest"}
+        if digest_of(rows, described) != said["digest"]:
+            raise BadFile(f"{path} is damaged: its numbers are not those that were written")
+        digest, index = _of(said), said.get("index", said["cell"])
+        if study is None or study.digest() != digest:
+            whole = json_beside(path, digest)
+            index = said["cell"] if whole is None else index
+            study = Study.from_json(whole or said["study"])
+            if study.digest() != digest and not may_stand_alone:
+                raise BadFile(f"{path}: its study ({digest}) is not beside it, in {STUDY}; run the study again")
+        values = rows.reshape(-1, study.rounds_kept(study.cells[index]).size, len(COLUMNS))
+        return CellResult(study, index, int(said["first"]), values, str(said["version"]), str(said["sources"]))
+    except BadFile:
+        raise
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        raise BadFile(f"{path} cannot be read: {type(error).__name__} {error}") from None
+
+
+def _contents(path: Path) -> tuple[dict[str, Any], NDArray[np.float64]]:
+    """What a file says of itself, and a row of values for each replication and checkpoint."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             said = json.loads((file.schema_arrow.metadata or {})[KEY])
@@ -142,40 +216,52 @@ def read_result(path: Path) -> CellResult:
         raise BadFile(f"{path} is no result of manyarms") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadFile(f"{path} is damaged: {error}") from None
-    if not isinstance(said, dict) or said.get("format") != FORMAT:
-        raise BadFile(f"{path} has another format than {FORMAT}, which this version of manyarms reads")
-    try:
-        study = Study.from_json(said["study"])
-        cell = study.cells[said["cell"]]
-        checkpoints = study.rounds_kept(cell).size
-        values = rows.reshape(len(rows) // checkpoints, checkpoints, len(COLUMNS))
-        if values_digest(values) != said["digest"]:
-            raise BadFile(f"{path} is damaged: its numbers are not those that were written")
-        return CellResult(
-            study=study,
-            index=said["cell"],
-            first=int(said["first"]),
-            values=values,
-            version=str(said["version"]),
-            sources=str(said["sources"]),
-        )
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise BadFile(f"{path} cannot be read: {type(error).__name__} {error}") from None
+    if not isinstance(said, dict) or said.get("format") not in (1, FORMAT):
+        raise BadFile(f"{path} has another format than 1 or {FORMAT}, which this version of manyarms reads")
+    return said, rows
 
 
-def study_of(path: Path) -> str | None:
+def _of(said: Mapping[str, Any]) -> str:
+    """The digest of the study that a file is of."""
+    return str(said["of"]) if "of" in said else study_digest(said["study"])
+
+
+def study_digest_of(path: Path) -> str | None:
     """The digest of the study that a file says it is of; None if it is damaged or not one of ours."""
     try:
-        return study_digest(json.loads((pq.read_schema(path).metadata or {})[KEY])["study"])
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
+        return _of(json.loads((pq.read_schema(path).metadata or {})[KEY]))
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds; None if there is none, or nothing that can be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def aside(digest: str) -> str:
+    """What the file of a study is called while another study of the same name stands in its place."""
+    return f"study-{digest}.json"
+
+
+def json_beside(path: Path, digest: str) -> Any:
+    """The study with this digest as JSON, from the folder above a result file or from its own; None if not there."""
+    for folder in (path.parent.parent, path.parent):
+        for name in (STUDY, aside(digest)):
+            said = read_json(folder / name)
+            if isinstance(said, dict) and study_digest(said) == digest:
+                return said
+    return None
 
 
 def summary(results: Iterable[CellResult]) -> list[dict[str, Any]]:
     """One row for each cell: its mean regret at the end, and the spread over replications."""
     rows = []
     for result in results:
-        regret = result.column("regret")[:, -1]
+        regret = result.final("regret")
         mean, half_width = mean_and_half_width(regret)
         rows.append(
             {
@@ -186,8 +272,8 @@ def summary(results: Iterable[CellResult]) -> list[dict[str, Any]]:
                 "mean": mean,
                 "half_width": half_width,
                 "sd": float(regret.std(ddof=1)) if len(regret) > 1 else math.nan,
-                "restarts": float(result.column("restarts")[:, -1].mean()),
-                "arms": float(result.column("arms")[:, -1].mean()),
+                "restarts": float(result.final("restarts").mean()),
+                "arms": float(result.final("arms").mean()),
             }
         )
     return rows

@@ -6,6 +6,7 @@ A study's *cells* are what is run: one policy in one world over one horizon, all
 """
 
 import dataclasses
+import functools
 import hashlib
 import importlib.resources
 import itertools
@@ -14,14 +15,14 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...engine import LONGEST_RUN, checkpoint_rounds
 from ...policies.base import Policy, checked_slots
-from ...specs import Spec, checked_seed, count, several, spec_from_json
+from ...specs import Count, Spec, checked_seed, checks_of, count, several, spec_from_json
 from ...world import World
 
 SUFFIX = ".toml"
@@ -52,24 +53,80 @@ class Cell:
 
     def to_json(self) -> dict[str, Any]:
         """The cell as plain JSON values."""
-        return {
-            "world_name": self.world_name,
-            "world": self.world.to_json(),
-            "policy_name": self.policy_name,
-            "policy": self.policy.to_json(),
-            "horizon": self.horizon,
-        }
+        return {name: value.to_json() if isinstance(value, Spec) else value for name, value in vars(self).items()}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """The cell that ``to_json`` described."""
         return cls(
-            world_name=values["world_name"],
-            world=spec_from_json(values["world"]),
-            policy_name=values["policy_name"],
-            policy=spec_from_json(values["policy"]),
-            horizon=values["horizon"],
+            **{name: spec_from_json(value) if isinstance(value, Mapping) else value for name, value in values.items()}
         )
+
+
+def checked_name(owner: str, name: str, value: Any) -> str:
+    """A name that a folder can have."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise ValueError(f"Study: {name} must be letters, digits, '.', '-' and '_', not {value!r}")
+    if len(value) > LONGEST_NAME:
+        raise ValueError(
+            f"Study: {name} must have at most {LONGEST_NAME} characters, as a folder is called so; "
+            f"{value[:20] + '…'!r} has {len(value)}"
+        )
+    return value
+
+
+def checked_cells(owner: str, name: str, cells: Any) -> tuple[Cell, ...]:
+    """Cells that can be played, no two of one name."""
+    found: dict[tuple[str, str, int], Cell] = {}
+    for cell in several(owner, name, cells):
+        if not isinstance(cell, Cell):
+            raise ValueError(f"{owner}: each of the {name} must be a Cell, not {cell!r}")
+        horizon = count(owner, "each of the horizons", cell.horizon)
+        if horizon > LONGEST_RUN:
+            raise ValueError(f"{owner}: horizons must be at most {LONGEST_RUN} (2^31 - 1), not {horizon}")
+        checked_slots(cell.policy.with_horizon(horizon), horizon)
+        key = (cell.world_name, cell.policy_name, horizon)
+        if key in found:
+            raise ValueError(f"{owner}: the cell {cell.label!r} is there twice; give worlds other names")
+        found[key] = dataclasses.replace(cell, horizon=horizon)
+    if not found:
+        raise ValueError(f"{owner}: it has no {name}; give it policies, worlds and horizons")
+    return tuple(found.values())
+
+
+def whole_numbers(owner: str, name: str, values: Any) -> tuple[int, ...]:
+    """A list, a range or an array of whole numbers above 0, as a tuple.
+
+    Examples
+    --------
+    >>> whole_numbers("study s", "horizons", np.array([100, 200]))
+    (100, 200)
+    """
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    if not isinstance(plain, Sequence) or isinstance(plain, (str, bytes)):
+        raise ValueError(f"{owner}: {name} must be a list of whole numbers, not {values!r}")
+    return tuple(count(owner, f"each of the {name}", value) for value in plain)
+
+
+def checked_checkpoints(owner: str, name: str, checkpoints: Any) -> int | tuple[int, ...]:
+    """How many checkpoints, or which."""
+    check = whole_numbers if isinstance(checkpoints, (Sequence, np.ndarray)) else count
+    return check(owner, name, checkpoints)
+
+
+def checked_study_seed(owner: str, name: str, seed: Any) -> int:
+    """A seed; an error names the study."""
+    try:
+        return checked_seed(seed)
+    except ValueError as error:
+        raise ValueError(f"{owner}: {error}") from None
+
+
+def checked_text(owner: str, name: str, value: Any) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise ValueError(f"{owner}: {name} must be a text, not {value!r}")
+    return value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,51 +164,19 @@ class Study:
     'elimination, still, horizon 1,000'
     """
 
-    name: str
-    cells: tuple[Cell, ...]
-    replications: int
-    seed: int = 0
-    checkpoints: int | tuple[int, ...] = 64
-    about: str = ""
+    name: Annotated[str, checked_name]
+    cells: Annotated[tuple[Cell, ...], checked_cells]
+    replications: Count
+    seed: Annotated[int, checked_study_seed] = 0
+    checkpoints: Annotated[int | tuple[int, ...], checked_checkpoints] = 64
+    about: Annotated[str, checked_text] = ""
     file: str = dataclasses.field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        checked_name(self.name)
-        cells = several(self._owner, "cells", self.cells)
-        if not cells:
-            raise ValueError(f"{self._owner}: it has no cells; give it policies, worlds and horizons")
-        for cell in cells:
-            if not isinstance(cell, Cell):
-                raise ValueError(f"{self._owner}: each of the cells must be a Cell, not {cell!r}")
-        cells = tuple(
-            dataclasses.replace(cell, horizon=count(self._owner, "each of the horizons", cell.horizon))
-            for cell in cells
-        )
-        object.__setattr__(self, "cells", cells)
-        object.__setattr__(self, "replications", count(self._owner, "replications", self.replications))
-        try:
-            object.__setattr__(self, "seed", checked_seed(self.seed))
-        except ValueError as error:
-            raise ValueError(f"{self._owner}: {error}") from None
-        object.__setattr__(self, "checkpoints", checked_checkpoints(self._owner, self.checkpoints))
-        if not isinstance(self.about, str):
-            raise ValueError(f"{self._owner}: about must be a text, not {self.about!r}")
-        seen: set[tuple[str, str, int]] = set()
+        for name, check in checks_of(Study).items():
+            object.__setattr__(self, name, check(f"study {self.name}", name, getattr(self, name)))
         for cell in self.cells:
-            if cell.horizon > LONGEST_RUN:
-                raise ValueError(
-                    f"{self._owner}: horizons must be at most {LONGEST_RUN} (2^31 - 1), not {cell.horizon}"
-                )
-            checked_slots(cell.policy.with_horizon(cell.horizon), cell.horizon)
             self.rounds_kept(cell)
-            key = (cell.world_name, cell.policy_name, cell.horizon)
-            if key in seen:
-                raise ValueError(f"{self._owner}: the cell {cell.label!r} is there twice; give worlds other names")
-            seen.add(key)
-
-    @property
-    def _owner(self) -> str:
-        return f"study {self.name}"
 
     @classmethod
     def of(
@@ -184,15 +209,15 @@ class Study:
         """How many rounds there are to play, in all."""
         return self.replications * sum(cell.horizon for cell in self.cells)
 
-    def to_json(self) -> dict[str, Any]:
-        """The study as plain JSON values, every cell written out."""
+    def to_json(self, cells: Sequence[Cell] | None = None) -> dict[str, Any]:
+        """The study as plain JSON values, every cell written out, or only these."""
         return {
             "name": self.name,
             "about": self.about,
             "seed": self.seed,
             "replications": self.replications,
             "checkpoints": self.checkpoints if isinstance(self.checkpoints, int) else list(self.checkpoints),
-            "cells": [cell.to_json() for cell in self.cells],
+            "cells": [cell.to_json() for cell in (self.cells if cells is None else cells)],
         }
 
     @classmethod
@@ -205,62 +230,27 @@ class Study:
         >>> Study.from_json(study.to_json()) == study
         True
         """
-        return cls(
-            name=values["name"],
-            cells=tuple(Cell.from_json(cell) for cell in values["cells"]),
-            replications=values["replications"],
-            seed=values["seed"],
-            checkpoints=values["checkpoints"],
-            about=values["about"],
-        )
+        return cls(**(dict(values) | {"cells": tuple(map(Cell.from_json, values["cells"]))}))
 
     def digest(self) -> str:
         """Sixteen hex digits that identify the study."""
+        return self._digest
+
+    @functools.cached_property
+    def _digest(self) -> str:
         return study_digest(self.to_json())
 
 
 def study_digest(values: Mapping[str, Any]) -> str:
     """The digest of the study that these JSON values describe, whether or not its types are known here."""
-    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    said = {name: value for name, value in values.items() if name != "file"}  # no part of the study
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def checked_name(name: Any) -> str:
-    """A name that a folder can have."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"Study: name must be letters, digits, '.', '-' and '_', not {name!r}")
-    if len(name) > LONGEST_NAME:
-        raise ValueError(
-            f"Study: name must have at most {LONGEST_NAME} characters, as a folder is called so; "
-            f"{name[:20] + '…'!r} has {len(name)}"
-        )
-    return name
-
-
-def checked_checkpoints(owner: str, checkpoints: Any) -> int | tuple[int, ...]:
-    """How many checkpoints, or which."""
-    if isinstance(checkpoints, (Sequence, np.ndarray)):
-        return whole_numbers(owner, "checkpoints", checkpoints)
-    return count(owner, "checkpoints", checkpoints)
-
-
-def whole_numbers(owner: str, name: str, values: Any) -> tuple[int, ...]:
-    """A list, a range or an array of whole numbers above 0, as a tuple.
-
-    Examples
-    --------
-    >>> whole_numbers("study s", "horizons", np.array([100, 200]))
-    (100, 200)
-    """
-    plain = values.tolist() if isinstance(values, np.ndarray) else values
-    if not isinstance(plain, Sequence) or isinstance(plain, (str, bytes)):
-        raise ValueError(f"{owner}: {name} must be a list of whole numbers, not {values!r}")
-    return tuple(count(owner, f"each of the {name}", value) for value in plain)
 
 
 def crossed(name: Any, policies: Any, worlds: Any, horizons: Any) -> list[Cell]:
     """Every policy in every world over every horizon; worlds first, then horizons."""
-    owner = f"study {checked_name(name)}"
+    owner = f"study {checked_name('Study', 'name', name)}"
     for what, given, kind in (("policies", policies, Policy), ("worlds", worlds, World)):
         if not isinstance(given, Mapping) or not given:
             raise ValueError(
@@ -289,7 +279,7 @@ def read_study(path: str | Path) -> Study:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no study {str(path)!r}; named ones: {', '.join(study_names())}") from None
-    return parse_study(text, str(path)).replace(file=path.name)
+    return _parsed(text, str(path), path.name)
 
 
 def parse_study(text: str, where: str = "study") -> Study:
@@ -312,6 +302,32 @@ def parse_study(text: str, where: str = "study") -> Study:
     >>> [cell.world_name for cell in study.cells]
     ['beta 0.5', 'beta 1.0']
     """
+    return _parsed(text, where)
+
+
+def _parsed(text: str, where: str, file: str = "") -> Study:
+    values = _fields(text, where)
+    try:
+        cells = []
+        for filling in fillings(values.get("for_each", {})):
+            worlds = _specs("worlds", values["worlds"], filling, "World")
+            policies = _specs("policies", values["policies"], filling)
+            cells += crossed(values["name"], policies, worlds, values["horizons"])
+        return Study(
+            name=values["name"],
+            cells=tuple(cells),
+            replications=values["replications"],
+            seed=values.get("seed", 0),
+            checkpoints=values.get("checkpoints", 64),
+            about=values.get("about", ""),
+            file=file,
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _fields(text: str, where: str) -> dict[str, Any]:
+    """What a TOML text says, if it has the fields of a study."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -322,44 +338,26 @@ def parse_study(text: str, where: str = "study") -> Study:
     for field in ("name", "replications", "horizons", "worlds", "policies"):
         if field not in values:
             raise ValueError(f"{where}: the field {field!r} is missing")
-    cells = []
-    for filling in fillings(where, values.get("for_each", {})):
-        worlds = _specs(where, "worlds", values["worlds"], filling, "World")
-        policies = _specs(where, "policies", values["policies"], filling, None)
-        try:
-            cells += crossed(values["name"], policies, worlds, values["horizons"])
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{where}: {error}") from None
-    try:
-        return Study(
-            name=values["name"],
-            cells=tuple(cells),
-            replications=values["replications"],
-            seed=values.get("seed", 0),
-            checkpoints=values.get("checkpoints", 64),
-            about=values.get("about", ""),
-        )
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{where}: {error}") from None
+    return values
 
 
-def fillings(where: str, for_each: Mapping[str, Any]) -> list[dict[str, Any]]:
+def fillings(for_each: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every combination of the values under ``for_each``."""
     if not isinstance(for_each, Mapping):
-        raise ValueError(f"{where}: for_each must be a table of lists, not {for_each!r}")
+        raise ValueError(f"for_each must be a table of lists, not {for_each!r}")
     for name, values in for_each.items():
         if not isinstance(values, list) or not values:
-            raise ValueError(f"{where}: for_each.{name} must be a list with something in it, not {values!r}")
+            raise ValueError(f"for_each.{name} must be a list with something in it, not {values!r}")
     return [dict(zip(for_each, values, strict=True)) for values in itertools.product(*for_each.values())]
 
 
-def _specs(where: str, field: str, tables: Any, filling: Mapping[str, Any], kind: str | None) -> dict[str, Any]:
+def _specs(field: str, tables: Any, filling: Mapping[str, Any], kind: str | None = None) -> dict[str, Any]:
     """The specs of one table of a study, filled in."""
     if not isinstance(tables, Mapping):
-        raise ValueError(f"{where}: {field} must be a table of named {field}, not {tables!r}")
+        raise ValueError(f"{field} must be a table of named {field}, not {tables!r}")
     found: dict[str, Spec] = {}
     for name, table in tables.items():
-        place = f"{where}: {field}.{name}"
+        place = f"{field}.{name}"
         if not isinstance(table, Mapping):
             raise ValueError(f"{place} must be a table, not {table!r}")
         values = filled(place, table, filling)
@@ -399,13 +397,13 @@ def _folder() -> Any:
     return importlib.resources.files(__package__.partition(".")[0]) / "studies"
 
 
-MADE: dict[str, Callable[[], Any]] = {}
+NAMED_STUDIES: dict[str, Callable[[], Any]] = {}
 """Studies that have a name and are made by a function, where a table would not do: the package's and one's own."""
 
 
 def study_names() -> list[str]:
-    """The studies that come with the package, and those of one's own in ``MADE``."""
-    return sorted([*MADE, *_file_names()])
+    """The studies that come with the package, and those of one's own in ``NAMED_STUDIES``."""
+    return sorted([*NAMED_STUDIES, *_file_names()])
 
 
 def _file_names() -> list[str]:
@@ -414,8 +412,8 @@ def _file_names() -> list[str]:
 
 def named_study(name: str) -> Study:
     """A study that has a name: one of ``study_names()``."""
-    if name in MADE:
-        made = MADE[name]()
+    if name in NAMED_STUDIES:
+        made = NAMED_STUDIES[name]()
         if not isinstance(made, Study):
             raise ValueError(f"study {name}: its function must give a Study, not {made!r}")
         return made
