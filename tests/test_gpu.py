@@ -385,7 +385,7 @@ def test_a_base_with_more_slots_than_the_world_keeps_its_pairs(cuda):
     # Whoever runs a base may give it another number of arms than the world has slots.
     base = ma.UCB().start(7)
     layout = cuda.Layout((ma.World(ma.Uniform()).start(4), base))
-    plays, sums = layout.slices[id(base.plays)], layout.slices[id(base.sums)]
+    plays, sums = (layout.slices[id(array)] for array in base.rewards)
     assert (sums.start, plays.start % 2, plays.step) == (plays.start + 1, 0, 2)
     assert layout.slices[id(base.keys)].step == 1
 

@@ -12,7 +12,7 @@ import pytest
 
 import manyarms as ma
 from manyarms import checks, gpu
-from manyarms.bases import ucb
+from manyarms.bases import indexed
 from manyarms.checks import bases, policies, promises, runs, worlds
 from manyarms.contract import VERBS, Choice, Counts, counts, register
 from manyarms.noises import BernoulliState
@@ -347,12 +347,12 @@ def test_a_policy_that_depends_on_hidden_state_is_found_out(monkeypatch):
 
 def test_a_base_that_does_not_forget_is_found_out(monkeypatch):
     def keeps_its_sums(base, arms, horizon, log_horizon):
-        sums = base.sums.copy()
-        renewed = ucb.renew(base, arms, horizon, log_horizon)
-        base.sums[:] = sums
+        sums = base.rewards.sums.copy()
+        renewed = indexed.renew(base, arms, horizon, log_horizon)
+        base.rewards.sums[:] = sums
         return renewed
 
-    monkeypatch.setitem(VERBS["renew"].kernels, ucb.UCBState, keeps_its_sums)
+    monkeypatch.setitem(VERBS["renew"].kernels, indexed.IndexedState, keeps_its_sums)
     with pytest.raises(checks.CheckError, match=r"Greedy\(\) breaks 'renewal_forgets'"):
         bases.renewal_forgets(ma.Greedy())
 

@@ -19,8 +19,10 @@ from manyarms.measures import (
     estimate_from_counts,
     estimate_from_means,
     estimate_from_noisy_means,
-    reservoir,
 )
+from manyarms.measures.reservoir.observations import counts_of
+from manyarms.measures.reservoir.tail import Tail
+from manyarms.measures.reservoir.weights import CLOSE, fitted_weights
 from tests.reference import reservoir as reference
 from tests.reference import sizes
 
@@ -211,8 +213,8 @@ def test_the_likelihood_of_counts_is_that_of_quadrature():
     random = np.random.default_rng(8)
     plays = random.integers(5, 25, 30).astype(float)
     successes = random.binomial(plays.astype(int), drawn_means(random, 1.0, 30)).astype(float)
-    observations = reservoir.counts_of(successes, plays)
-    tail = reservoir.Tail(observations, 0.5, 1.0)
+    observations = counts_of(successes, plays)
+    tail = Tail(observations, 0.5, 1.0)
     assert tail.bins.shape[1] == 4
     edges = np.sin(np.linspace(0.0, math.asin(math.sqrt(0.5)), 5)) ** 2
     edges[-1] = 0.5
@@ -228,13 +230,13 @@ def test_weights_of_a_mixture_are_the_most_likely_ones(parts, rows, source):
     random = np.random.default_rng(source.randrange(2**32))
     likelihoods = random.random((rows, parts)) ** 4
     number = random.integers(1, 50, rows).astype(float)
-    value, weights = reservoir.fitted_weights(likelihoods, number, np.full(parts, 1.0 / parts))
+    value, weights = fitted_weights(likelihoods, number, np.full(parts, 1.0 / parts))
     assert weights.min() >= 0.0
     assert weights.sum() == pytest.approx(1.0)
     assert value == pytest.approx(number @ np.log(likelihoods @ weights))
     # The conditions of Karush, Kuhn and Tucker: no part would make it more likely.
     gradient = likelihoods.T @ (number / (likelihoods @ weights)) - number.sum()
-    assert gradient.max() < 2 * reservoir.CLOSE
+    assert gradient.max() < 2 * CLOSE
 
 
 # ---------------------------------------------------------------- what must be true

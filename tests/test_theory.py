@@ -243,13 +243,13 @@ def test_ucb_plays_an_arm_that_never_pays_at_most_one_plus_two_log_t_times(arms,
         choice = Choice(slot=slot, arm=slot, probability=1.0, block=1, round=round)
         base = learn(base, choice, 1.0 if slot == good else 0.0)
     most = 1 + math.floor(2 * math.log(horizon))
-    bad = [int(base.plays[slot]) for slot in range(arms) if slot != good]
+    bad = [int(base.rewards.plays[slot]) for slot in range(arms) if slot != good]
     assert max(bad) <= most
     # When the good arm was played last, its N - 1 plays before gave it the largest index: that of an arm
     # without a reward, sqrt(2 log T / n), was not above 1 + sqrt(2 log T / (N - 1)).
     width = 2 * math.log(horizon)
-    assert min(bad) >= width / (1 + math.sqrt(width / int(base.plays[good] - 1))) ** 2
-    assert sum(bad) + base.plays[good] == horizon
+    assert min(bad) >= width / (1 + math.sqrt(width / int(base.rewards.plays[good] - 1))) ** 2
+    assert sum(bad) + base.rewards.plays[good] == horizon
 
 
 @pytest.mark.compiled

@@ -57,6 +57,12 @@ class Play(NamedTuple):
     key: int  # of the drift stream
 
 
+class Nothing(NamedTuple):
+    """The state of what carries nothing, each under a type of its own; it has a field because a state has values."""
+
+    unused: float = 0.0
+
+
 class Verb:
     """One generic function and its table of kernels."""
 
@@ -115,6 +121,8 @@ renew = _verb("renew")
 pick = _verb("pick")
 # learn(base, choice, reward) -> base.
 learn = _verb("learn")
+# index_of(index, plays, total) -> the index of an arm with so many plays and rewards that sum up to so much.
+index_of = _verb("index_of")
 
 # Worlds.
 # pull(world, slot, arm, round) -> (world, mean, next_mean, reward).

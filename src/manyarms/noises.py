@@ -8,8 +8,8 @@ import abc
 import dataclasses
 from typing import Any, ClassVar, NamedTuple, Self
 
-from .contract import register
-from .specs import Spec, exported, positive
+from .contract import Nothing, register
+from .specs import Positive, Spec, exported
 from .streams import beta_draw, uniform
 
 
@@ -23,10 +23,8 @@ class Noise(Spec, abc.ABC, abstract=True):
         """The state that the compiled loop carries."""
 
 
-class BernoulliState(NamedTuple):
-    """Nothing to carry; a state type needs a field to have values."""
-
-    unused: float
+class BernoulliState(Nothing):
+    """Nothing to carry."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Bernoulli(Noise):
 
     def start(self) -> BernoulliState:
         """The state that the compiled loop carries."""
-        return BernoulliState(unused=0.0)
+        return BernoulliState()
 
 
 def bernoulli_reward(noise: BernoulliState, mean: float, bits: int) -> float:
@@ -53,10 +51,8 @@ def bernoulli_reward(noise: BernoulliState, mean: float, bits: int) -> float:
 register(BernoulliState, reward_of=bernoulli_reward)
 
 
-class GapUniformState(NamedTuple):
+class GapUniformState(Nothing):
     """Nothing to carry."""
-
-    unused: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +70,7 @@ class GapUniform(Noise):
 
     def start(self) -> GapUniformState:
         """The state that the compiled loop carries."""
-        return GapUniformState(unused=0.0)
+        return GapUniformState()
 
 
 def gap_uniform_reward(noise: GapUniformState, mean: float, bits: int) -> float:
@@ -107,16 +103,12 @@ class BetaNoise(Noise):
     BetaNoise(concentration=10.0)
     """
 
-    concentration: float
+    concentration: Positive
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Specs to try promises on."""
         return (cls(concentration=10.0),)
-
-    def __post_init__(self) -> None:
-        value = positive("BetaNoise", "concentration", self.concentration)
-        object.__setattr__(self, "concentration", value)
 
     def start(self) -> BetaNoiseState:
         """The state that the compiled loop carries."""
@@ -135,10 +127,8 @@ def beta_noise_reward(noise: BetaNoiseState, mean: float, bits: int) -> float:
 register(BetaNoiseState, reward_of=beta_noise_reward)
 
 
-class ExactState(NamedTuple):
+class ExactState(Nothing):
     """Nothing to carry."""
-
-    unused: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,7 +144,7 @@ class Exact(Noise):
 
     def start(self) -> ExactState:
         """The state that the compiled loop carries."""
-        return ExactState(unused=0.0)
+        return ExactState()
 
 
 def exact_reward(noise: ExactState, mean: float, bits: int) -> float:

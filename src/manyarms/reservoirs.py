@@ -9,14 +9,14 @@ small x.
 import abc
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arithmetic import power
 from .contract import fresh_mean, register
-from .specs import Fraction, Positive, Spec, exported, fraction, positive, several
+from .specs import Fraction, Positive, Spec, exported, two_or_more
 from .streams import beta_draw, follow, index_below, uniform
 
 
@@ -194,17 +194,13 @@ class BetaDistributed(Reservoir):
     3.0
     """
 
-    a: float
-    b: float
+    a: Positive
+    b: Positive
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Specs to try promises on."""
         return (cls(2.0, 3.0),)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "a", positive("BetaDistributed", "a", self.a))
-        object.__setattr__(self, "b", positive("BetaDistributed", "b", self.b))
 
     def start(self) -> BetaDistributedState:
         """The state that the compiled loop carries."""
@@ -262,7 +258,7 @@ class Empirical(Reservoir):
     0.4
     """
 
-    means: tuple[float, ...]
+    means: tuple[Fraction, ...]
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -270,13 +266,9 @@ class Empirical(Reservoir):
         return (cls((0.1, 0.4, 0.2, 0.9)),)
 
     def __post_init__(self) -> None:
-        try:
-            values = tuple(fraction("Empirical", "each of the means", value) for value in self.means)
-        except TypeError:
-            raise ValueError(f"Empirical: means must be a list of numbers, not {self.means!r}") from None
-        if not values:
+        super().__post_init__()
+        if not self.means:
             raise ValueError("Empirical: means is empty; give at least one number in [0, 1]")
-        object.__setattr__(self, "means", values)
 
     def start(self) -> EmpiricalState:
         """The state that the compiled loop carries."""
@@ -327,8 +319,8 @@ class Mixture(Reservoir):
     2.0
     """
 
-    reservoirs: tuple[Reservoir, ...]
-    weights: tuple[float, ...] | None = None
+    reservoirs: Annotated[tuple[Reservoir, ...], two_or_more(Reservoir)]
+    weights: tuple[Positive, ...] | None = None
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -336,20 +328,18 @@ class Mixture(Reservoir):
         return (cls((Uniform(0.0, 0.5), PowerLaw(beta=2.0)), weights=(9.0, 1.0)),)
 
     def __post_init__(self) -> None:
-        parts = several("Mixture", "reservoirs", self.reservoirs)
-        if len(parts) < 2 or not all(isinstance(part, Reservoir) for part in parts):
-            raise ValueError(f"Mixture: reservoirs must be two or more reservoirs, not {self.reservoirs!r}")
-        weights = (1.0,) * len(parts) if self.weights is None else several("Mixture", "weights", self.weights)
-        weights = tuple(positive("Mixture", "each of the weights", weight) for weight in weights)
-        if len(weights) != len(parts):
-            raise ValueError(f"Mixture: {len(parts)} reservoirs but {len(weights)} weights; give one for each")
-        object.__setattr__(self, "reservoirs", parts)
+        super().__post_init__()
+        weights = (1.0,) * len(self.reservoirs) if self.weights is None else self.weights
+        if len(weights) != len(self.reservoirs):
+            raise ValueError(
+                f"Mixture: {len(self.reservoirs)} reservoirs but {len(weights)} weights; give one for each"
+            )
         total = math.fsum(weights) if max(weights) < 1e300 else math.inf
         if abs(total - 1.0) > 1e-12:  # else they are scaled already, and a spec read back must not change
             if max(weights) > 1e12 * min(weights) or math.isinf(total):
-                raise ValueError(f"Mixture: weights must be within a factor of 1e12, not {self.weights!r}")
+                raise ValueError(f"Mixture: weights must be within a factor of 1e12, not {weights!r}")
             weights = tuple(weight / total for weight in weights)
-        object.__setattr__(self, "weights", weights)
+        self._keep(weights=weights)
 
     def start(self) -> Any:
         """The state that the compiled loop carries."""

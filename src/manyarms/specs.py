@@ -1,8 +1,11 @@
 """What all specs share: a frozen description that survives JSON, checks its fields and names itself.
 
 A spec is a frozen dataclass that says what to build and nothing about how far it has got.
-``start`` turns it into a state. A field checks itself if its type says how: ``beta: Positive``, ``keep: Count | None``,
-or ``Annotated[T, check]`` with any function ``check(owner, name, value)`` that returns the value to keep.
+``start`` turns it into a state.
+
+A field checks itself if its type says how: ``beta: Positive``, ``keep: Count | None``, ``means: tuple[Fraction, ...]``,
+``noise: Noise`` (a kind of spec), or ``Annotated[T, check]`` with any function ``check(owner, name, value)`` that
+returns the value to keep. ``Checked`` gives the same to dataclasses that are no specs.
 """
 
 import dataclasses
@@ -11,7 +14,7 @@ import hashlib
 import json
 import sys
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +23,21 @@ SPEC_TYPES: dict[str, type["Spec"]] = {}
 """Every spec type by its name: how a JSON text finds its class again."""
 
 
-class Spec:
+class Checked:
+    """A frozen dataclass whose fields check themselves."""
+
+    def __post_init__(self) -> None:
+        owner: Any = type(self)
+        checks: Mapping[str, Check] = checks_of(owner)
+        self._keep(**{name: check(owner.__name__, name, getattr(self, name)) for name, check in checks.items()})
+
+    def _keep(self, **values: Any) -> None:
+        """Set fields, which a frozen dataclass allows nobody else to do; only while it is being made."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+class Spec(Checked):
     """Abstract: a description of a policy, base, reservoir, drift, noise or world."""
 
     kind: ClassVar[str]  # "policy", "base", "reservoir", "drift", "noise" or "world"
@@ -35,11 +52,6 @@ class Spec:
                 f"a spec named {cls.__name__!r} is already defined in {known.__module__}; choose another name"
             )
         SPEC_TYPES[cls.__name__] = cls
-
-    def __post_init__(self) -> None:
-        spec_type: Any = type(self)
-        for name, check in checks_of(spec_type).items():
-            object.__setattr__(self, name, check(spec_type.__name__, name, getattr(self, name)))
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -82,7 +94,7 @@ Check = Callable[[str, str, Any], Any]
 
 
 @functools.cache
-def checks_of(spec_type: type) -> dict[str, Check]:
+def checks_of(owner: type) -> Mapping[str, Check]:
     """The checks of those fields whose types have one.
 
     Examples
@@ -91,21 +103,30 @@ def checks_of(spec_type: type) -> dict[str, Check]:
     >>> list(checks_of(ma.PowerLaw))
     ['beta', 'top']
     """
-    hints = typing.get_type_hints(spec_type, include_extras=True)
+    try:
+        hints = typing.get_type_hints(owner, include_extras=True)
+    except NameError as error:
+        raise TypeError(
+            f"{owner.__name__}: the type of a field is not known where the class is ({error}); "
+            "import it at the top of the module, and not for type checkers only"
+        ) from error
     checks = ((name, _check_in(hint)) for name, hint in hints.items())
     return {name: check for name, check in checks if check is not None}
 
 
 def _check_in(hint: Any) -> Check | None:
-    """The check that a type is annotated with; a type that allows None is checked for the rest only."""
+    """The check that a type asks for; one that allows None is checked for the rest only."""
     for part in getattr(hint, "__metadata__", ()):
         if callable(part):
             return part  # type: ignore[no-any-return]
+    if isinstance(hint, type) and issubclass(hint, Spec):
+        return of_kind(hint)
     parts = typing.get_args(hint)
-    if type(None) not in parts:
+    is_list, is_optional = typing.get_origin(hint) is tuple and parts[1:] == (...,), type(None) in parts
+    check = next(filter(None, map(_check_in, parts)), None) if is_list or is_optional else None
+    if check is None:
         return None
-    check = next(filter(None, map(_check_in, parts)), None)
-    return None if check is None else functools.partial(_unless_none, check)
+    return each(check) if is_list else functools.partial(_unless_none, check)
 
 
 def _unless_none(check: Check, owner: str, name: str, value: Any) -> Any:
@@ -192,6 +213,49 @@ def count(owner: str, name: str, value: Any, least: int = 1) -> int:
     return int(plain_number(value))
 
 
+def at_least(least: int) -> Check:
+    """The check of a count that begins with another number than 1."""
+    return functools.partial(count, least=least)
+
+
+FURTHEST = 2**62
+"""No whole number is beyond it."""
+
+
+def whole(owner: str, name: str, value: Any, least: int = -FURTHEST, most: int = FURTHEST) -> int:
+    """``value`` as a whole number in that range, which a float is not even if it has one's value."""
+    plain = plain_number(value)
+    is_whole = isinstance(plain, int) and not isinstance(plain, bool)
+    if is_whole and least <= plain <= most:
+        return int(plain)
+    if is_whole and abs(plain) > FURTHEST:
+        span = f" from {'-2^62' if least < 0 else least} to 2^62"
+    elif most < FURTHEST:
+        span = f" from {least:,} to {most:,}"
+    else:
+        span = "" if least < 0 else f" of at least {least}"
+    raise ValueError(f"{owner}: {name} must be a whole number{span}, not {value!r}")
+
+
+def one_of(owner: str, name: str, value: Any, choices: Collection[str]) -> str:
+    """``value``, which must be one of the choices."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{owner}: {name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+    return value
+
+
+def among(choices: Collection[str]) -> Check:
+    """The check of a text that must be one of the choices."""
+    return functools.partial(one_of, choices=choices)
+
+
+def flag(owner: str, name: str, value: Any) -> bool:
+    """``value`` as True or False, nothing else."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{owner}: {name} must be True or False, not {value!r}")
+    return value
+
+
 def several(owner: str, name: str, values: Any) -> tuple[Any, ...]:
     """``values`` as a tuple, or an error that names the field."""
     try:
@@ -200,11 +264,46 @@ def several(owner: str, name: str, values: Any) -> tuple[Any, ...]:
         raise ValueError(f"{owner}: {name} must be a list, not {values!r}") from None
 
 
-def flag(owner: str, name: str, value: Any) -> bool:
-    """``value`` as True or False, nothing else."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{owner}: {name} must be True or False, not {value!r}")
-    return value
+def each(check: Check) -> Check:
+    """The check of a list, each of whose entries is checked: all become a tuple."""
+
+    def check_all(owner: str, name: str, values: Any) -> tuple[Any, ...]:
+        return tuple(check(owner, f"each of the {name}", value) for value in several(owner, name, values))
+
+    return check_all
+
+
+def of_kind(kind: type[Spec], such_as: str = "") -> Check:
+    """The check of a spec of that kind; an example makes the error clearer."""
+
+    def check_kind(owner: str, name: str, value: Any) -> Any:
+        if isinstance(value, kind):
+            return value
+        wanted = f"{kind.__name__} such as {such_as}" if such_as else kind.__name__
+        raise TypeError(f"{owner}: {name} must be a {wanted}, not {value!r}{_remedy(owner, value)}")
+
+    return check_kind
+
+
+def _remedy(owner: str, value: Any) -> str:
+    """What to do with a value that is no spec of the kind that was wanted, if it can be told."""
+    if isinstance(value, type):
+        return f"; write ma.{value.__name__}(…)"
+    if isinstance(value, Spec) and value.kind in getattr(SPEC_TYPES.get(owner), "__dataclass_fields__", ()):
+        return f"; pass it as {value.kind}=…"
+    return ""
+
+
+def two_or_more(kind: type[Spec]) -> Check:
+    """The check of a list of at least two specs of that kind."""
+
+    def check_kinds(owner: str, name: str, values: Any) -> tuple[Any, ...]:
+        parts = several(owner, name, values)
+        if len(parts) < 2 or not all(isinstance(part, kind) for part in parts):
+            raise ValueError(f"{owner}: {name} must be two or more {kind.kind}s, not {values!r}")
+        return parts
+
+    return check_kinds
 
 
 Number = Annotated[float, number]

@@ -21,7 +21,7 @@ from .drifts.base import Drift
 from .drifts.still import Still
 from .noises import Bernoulli, Noise
 from .reservoirs import Reservoir
-from .specs import Spec, fraction
+from .specs import Fraction, Spec
 from .streams import (
     ARM_STREAM,
     DRIFT_STREAM,
@@ -81,17 +81,7 @@ class World(Spec):
     reservoir: Reservoir
     drift: Drift = Still()
     noise: Noise = Bernoulli()
-    top: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name, kind in (("reservoir", Reservoir), ("drift", Drift), ("noise", Noise)):
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                hint = f"; write ma.{value.__name__}(…)" if isinstance(value, type) else ""
-                if isinstance(value, (Reservoir, Drift, Noise)):
-                    hint = f"; pass it as {value.kind}=…"
-                raise TypeError(f"World: {name} must be a {kind.__name__}, not {value!r}{hint}")
-        object.__setattr__(self, "top", fraction("World", "top", self.top))
+    top: Fraction = 1.0
 
     def start(self, slots: int) -> WorldState:
         """A world with room for ``slots`` arms at a time. ``begin`` it before the first pull."""

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import natural_log
-from ..compiled import kernel, load_both, load_two, rarely, replaced, store_both
+from ..compiled import kernel, load_two, rarely, replaced
 from ..contract import Choice, register
-from ..specs import positive
+from ..specs import Positive
 from ..streams import i64, u64
-from .base import Base, next_untried
+from .base import Base, Rewards, earn, forget, new_rewards, next_untried
 from .tournament import leaves_for, tournament_nodes
 
 LARGEST_SIGMA = 10.0
@@ -63,8 +63,7 @@ class AsymptoticUCBState(NamedTuple):
     told: int  # rewards so far
     clock: Clock
     leaves: int
-    plays: NDArray[np.int64]  # slot -> plays
-    sums: NDArray[np.float64]  # slot -> rewards
+    rewards: Rewards
     lines: NDArray[np.float64]  # slot s: mean reward at 2 s, slope 1 / sqrt(plays) at 2 s + 1; then one for nobody
     winners: NDArray[np.uint32]  # node -> where the line of its winner begins: 2 s
     expiries: NDArray[np.float64]  # node -> the level up to which all winners at and below it stand
@@ -87,7 +86,7 @@ class AsymptoticUCB(Base):
     AsymptoticUCB(sigma=0.5)
     """
 
-    sigma: float = 1.0
+    sigma: Positive = 1.0
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -95,7 +94,7 @@ class AsymptoticUCB(Base):
         return (cls(sigma=0.5),)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", positive("AsymptoticUCB", "sigma", self.sigma))
+        super().__post_init__()
         if self.sigma > LARGEST_SIGMA:
             raise ValueError(
                 f"AsymptoticUCB: sigma must be at most {LARGEST_SIGMA:g}, not {self.sigma!r}; rewards lie in [0, 1], "
@@ -112,8 +111,7 @@ class AsymptoticUCB(Base):
             told=0,
             clock=Clock(log_round=0.0, growth=1.0, confidence=0.0),
             leaves=1,
-            plays=np.zeros(slots, dtype=np.int64),
-            sums=np.zeros(slots, dtype=np.float64),
+            rewards=new_rewards(slots),
             lines=np.zeros(2 * slots + 2, dtype=np.float64),
             winners=np.zeros(nodes, dtype=np.uint32),
             expiries=np.zeros(nodes, dtype=np.float64),
@@ -162,7 +160,7 @@ def plain_index(base: AsymptoticUCBState, line: int, confidence: float) -> float
     mean = base.lines[line]
     if abs(mean) >= UNTRIED:
         return float(mean)
-    return float(mean + base.sigma * math.sqrt(2.0 * confidence / base.plays[line >> 1]))
+    return float(mean + base.sigma * math.sqrt(2.0 * confidence / base.rewards.plays[line >> 1]))
 
 
 class Line(NamedTuple):
@@ -329,8 +327,8 @@ def new_lease(base: AsymptoticUCBState, slot: int, level: float, round: int) -> 
 
 def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: float) -> AsymptoticUCBState:
     """No arm has been played: every index is infinite and the lowest slot wins."""
+    forget(base.rewards, arms)
     for slot in range(arms):
-        store_both(base.plays, base.sums, slot, 0, 0.0)
         base.lines[2 * slot] = UNTRIED
         base.lines[2 * slot + 1] = 0.0
     nobody = 2 * arms
@@ -359,7 +357,7 @@ def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: floa
 
 def pick(base: AsymptoticUCBState, key: int, round: int, waiting: int) -> tuple[int, float]:
     """The argmax of the index; untried arms have an infinite one."""
-    slot = next_untried(base.plays, base.arms, base.tried, waiting)
+    slot = next_untried(base.rewards, base.arms, base.tried, waiting)
     if slot < 0:
         slot = base.lease.slot
     return slot, 1.0
@@ -368,10 +366,7 @@ def pick(base: AsymptoticUCBState, key: int, round: int, waiting: int) -> tuple[
 def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> AsymptoticUCBState:
     """Move the played arm's line, raise the level to that of the coming round, settle the tree."""
     slot = choice.slot
-    plays, total = load_both(base.plays, base.sums, slot)
-    plays += 1
-    total += reward
-    store_both(base.plays, base.sums, slot, plays, total)
+    plays, total = earn(base.rewards, slot, reward)
     told = base.told + 1
     clock = ticked(base.clock, told + 1)
     level = base.sigma * math.sqrt(2.0 * clock.confidence)

@@ -9,13 +9,14 @@ lower slot.
 """
 
 import dataclasses
+from typing import ClassVar
 
-from .base import Base
-from .ucb import UCBState, start_ucb
+from .indexed import Indexed
+from .ucb import UCBIndex
 
 
 @dataclasses.dataclass(frozen=True)
-class Greedy(Base):
+class Greedy(Indexed):
     """The best mean reward so far, after one play of each arm.
 
     Examples
@@ -25,6 +26,8 @@ class Greedy(Base):
     Greedy()
     """
 
-    def start(self, slots: int) -> UCBState:
-        """A state with arrays for ``slots`` arms."""
-        return start_ucb(0.0, slots)
+    is_scattered: ClassVar[bool] = False  # it mostly stays with one arm
+
+    def index(self) -> UCBIndex:
+        """The mean alone."""
+        return UCBIndex(width=0.0, log_horizon=0.0)

@@ -9,26 +9,21 @@ arXiv:1102.2490), Algorithm 1.
 Symbols: N[a] -> plays; S[a] -> sums; d(p, q) -> divergence; K -> arms; q -> 1 - kl_gap; n -> horizon.
 
 Deviations: the exploration function is width · log(horizon), where the paper has log t + c log log t for
-round t: as in the package's UCB, all rounds of a run get the confidence of its last one. Only the played arm's index
-then moves, and a tournament tree finds the argmax in O(log arms); ties go to the lower slot. The
-logarithm is natural, whatever base a policy's own logarithms have: the divergence is in natural units.
-A mean outside [0, 1], which noise beyond that range can make, counts as the end it is beyond. For
-rewards in [0, 1] that are no coins the index is valid, and wider than it need be.
+round t: as in the package's UCB, all rounds of a run get the confidence of its last one, and only the played arm's
+index moves (`manyarms.bases.indexed`). The logarithm is natural, whatever base a policy's own logarithms have: the
+divergence is in natural units. A mean outside [0, 1], which noise beyond that range can make, counts as the end it is
+beyond. For rewards in [0, 1] that are no coins the index is valid, and wider than it need be.
 """
 
 import dataclasses
 import math
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from ..arithmetic import exponential, natural_log
-from ..compiled import kernel, load_both, replaced, store_both
-from ..contract import Choice, register
-from ..specs import positive
-from .base import Base, next_untried
-from .tournament import new_tournament, open_tournament, rank, slot_of
+from ..compiled import kernel, replaced
+from ..contract import register
+from ..specs import Positive
+from .indexed import Indexed
 
 MOST_STEPS = 12
 """Of Newton's method; tests/test_bases_more.py has what is needed at most: 8."""
@@ -43,22 +38,15 @@ LEAST_GAP = 1e-300
 """Less counts as 0: the index is 1."""
 
 
-class KLUCBState(NamedTuple):
-    """A run over one subsample."""
+class KLIndex(NamedTuple):
+    """What the bounds of all arms have in common."""
 
     width: float
     level: float  # width · log(horizon)
-    arms: int
-    tried: int  # how many arms have been played
-    leaves: int
-    leader: int  # the slot with the largest index, which is the least gap
-    plays: NDArray[np.int64]  # slot -> plays
-    sums: NDArray[np.float64]  # slot -> rewards
-    keys: NDArray[np.int64]  # tournament of the gaps, with a minus
 
 
 @dataclasses.dataclass(frozen=True)
-class KLUCB(Base):
+class KLUCB(Indexed):
     """The largest q with plays · kl(mean, q) <= width · log(horizon) (Garivier & Cappé 2011).
 
     Parameters
@@ -74,26 +62,11 @@ class KLUCB(Base):
     KLUCB(width=1.0)
     """
 
-    is_scattered: ClassVar[bool] = True  # every round walks up a tree, mostly from another arm
+    width: Positive = 1.0
 
-    width: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "width", positive("KLUCB", "width", self.width))
-
-    def start(self, slots: int) -> KLUCBState:
-        """A state with arrays for ``slots`` arms."""
-        return KLUCBState(
-            width=self.width,
-            level=0.0,
-            arms=0,
-            tried=0,
-            leaves=1,
-            leader=0,
-            plays=np.zeros(slots, dtype=np.int64),
-            sums=np.zeros(slots, dtype=np.float64),
-            keys=new_tournament(slots),
-        )
+    def index(self) -> KLIndex:
+        """The width; the horizon comes with the subsample."""
+        return KLIndex(width=self.width, level=0.0)
 
 
 @kernel
@@ -131,38 +104,14 @@ def kl_gap(mean: float, bound: float) -> float:
     return min(gap, own)
 
 
-def renew(base: KLUCBState, arms: int, horizon: float, log_horizon: float) -> KLUCBState:
-    """No arm has been played: every index is infinite."""
-    for slot in range(arms):
-        store_both(base.plays, base.sums, slot, 0, 0.0)
-    return replaced(
-        base,
-        level=base.width * natural_log(max(horizon, 2.0)),
-        arms=arms,
-        tried=0,
-        leaves=open_tournament(base.keys, arms, math.inf),
-        leader=0,
-    )
+def renew(index: KLIndex, arms: int, horizon: float, log_horizon: float) -> KLIndex:
+    """The horizon of this subsample."""
+    return replaced(index, level=index.width * natural_log(max(horizon, 2.0)))
 
 
-def pick(base: KLUCBState, key: int, round: int, waiting: int) -> tuple[int, float]:
-    """The argmax of the index; untried arms have an infinite one."""
-    slot = next_untried(base.plays, base.arms, base.tried, waiting)
-    if slot < 0:
-        slot = base.leader
-    return slot, 1.0
+def kl_index(index: KLIndex, plays: int, total: float) -> float:
+    """The gap, with a minus: indices crowd at 1, where floats are too coarse to tell them apart."""
+    return -kl_gap(total / plays, index.level / plays)
 
 
-def learn(base: KLUCBState, choice: Choice, reward: float) -> KLUCBState:
-    """Only the played arm's index moves."""
-    slot = choice.slot
-    plays, total = load_both(base.plays, base.sums, slot)
-    plays += 1
-    total += reward
-    store_both(base.plays, base.sums, slot, plays, total)
-    # By their gaps, because indices crowd at 1, where floats are too coarse to tell them apart.
-    leader = rank(base.keys, base.leaves, slot, -kl_gap(total / plays, base.level / plays))
-    return replaced(base, tried=base.tried + (1 if plays == 1 else 0), leader=slot_of(leader, base.leaves))
-
-
-register(KLUCBState, renew=renew, pick=pick, learn=learn)
+register(KLIndex, renew=renew, index_of=kl_index)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
 from ..contract import Choice, register
-from .base import Base
+from .base import Base, Rewards, earn, forget, new_rewards
 
 
 class SuccessiveEliminationState(NamedTuple):
@@ -31,8 +31,7 @@ class SuccessiveEliminationState(NamedTuple):
     active: int
     told: int  # rewards in this phase
     order: NDArray[np.uint32]  # the active slots, in the order they are played
-    sums: NDArray[np.float64]  # slot -> rewards
-    plays: NDArray[np.int64]  # slot -> plays
+    rewards: Rewards
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +52,7 @@ class SuccessiveElimination(Base):
             active=0,
             told=0,
             order=np.zeros(slots, dtype=np.uint32),
-            sums=np.zeros(slots, dtype=np.float64),
-            plays=np.zeros(slots, dtype=np.int64),
+            rewards=new_rewards(slots),
         )
 
 
@@ -68,10 +66,9 @@ def renew(
     base: SuccessiveEliminationState, arms: int, horizon: float, log_horizon: float
 ) -> SuccessiveEliminationState:
     """All arms are active, none has been played."""
+    forget(base.rewards, arms)
     for slot in range(arms):
         base.order[slot] = slot
-        base.sums[slot] = 0.0
-        base.plays[slot] = 0
     return replaced(base, log_term=natural_log(2.0 * arms * horizon * horizon), active=arms, told=0)
 
 
@@ -82,8 +79,7 @@ def pick(base: SuccessiveEliminationState, key: int, round: int, waiting: int) -
 
 def learn(base: SuccessiveEliminationState, choice: Choice, reward: float) -> SuccessiveEliminationState:
     """Count the reward; at the end of a phase, drop the arms that are surely worse than the best."""
-    base.sums[choice.slot] += reward
-    base.plays[choice.slot] += 1
+    earn(base.rewards, choice.slot, reward)
     told = base.told + 1
     active = base.active
     if told >= active:
@@ -98,16 +94,17 @@ def drop_the_worse(base: SuccessiveEliminationState) -> int:
 
     An arm whose reward is still under way at the end of its first phase stays.
     """
+    plays, sums = base.rewards.plays, base.rewards.sums
     best = -math.inf
     for place in range(base.active):
         slot = base.order[place]
-        if base.plays[slot] > 0:
-            best = max(best, base.sums[slot] / base.plays[slot])
+        if plays[slot] > 0:
+            best = max(best, sums[slot] / plays[slot])
     kept = 0
     for place in range(base.active):
         slot = base.order[place]
-        plays = base.plays[slot]
-        if plays == 0 or best - base.sums[slot] / plays < 2.0 * confidence_radius(base.log_term, plays):
+        played = plays[slot]
+        if played == 0 or best - sums[slot] / played < 2.0 * confidence_radius(base.log_term, played):
             base.order[kept] = slot
             kept += 1
     return kept

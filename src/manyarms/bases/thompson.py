@@ -22,22 +22,18 @@ independent. Draws are addressed by (number of the ask, slot).
 import dataclasses
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..arithmetic import power
-from ..compiled import kernel, load_both, replaced, store_both
+from ..compiled import kernel, load_both, replaced
 from ..contract import Choice, register
 from ..streams import beta_draw, bits_at, uniform
-from .base import Base
+from .base import Base, Rewards, earn, forget, new_rewards
 
 
 class ThompsonState(NamedTuple):
     """A run over one subsample."""
 
     arms: int
-    plays: NDArray[np.int64]  # slot -> plays
-    sums: NDArray[np.float64]  # slot -> rewards
+    rewards: Rewards
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,8 +51,7 @@ class Thompson(Base):
         """A state with arrays for ``slots`` arms."""
         return ThompsonState(
             arms=0,
-            plays=np.zeros(slots, dtype=np.int64),
-            sums=np.zeros(slots, dtype=np.float64),
+            rewards=new_rewards(slots),
         )
 
 
@@ -67,7 +62,7 @@ def drawn_mean(base: ThompsonState, slot: int, bits: int) -> float:
     An arm that has only failed, or only succeeded, has a distribution function that is a power. To invert it takes less
     time, and such are most arms of a large subsample: 16 instead of 27 µs a round with 100 arms.
     """
-    plays, successes = load_both(base.plays, base.sums, slot)
+    plays, successes = load_both(base.rewards.plays, base.rewards.sums, slot)
     failures = plays - successes
     if successes == 0.0:
         return 1.0 - power(1.0 - uniform(bits), 1.0 / (1.0 + failures))
@@ -78,8 +73,7 @@ def drawn_mean(base: ThompsonState, slot: int, bits: int) -> float:
 
 def renew(base: ThompsonState, arms: int, horizon: float, log_horizon: float) -> ThompsonState:
     """Nothing is known of any arm."""
-    for slot in range(arms):
-        store_both(base.plays, base.sums, slot, 0, 0.0)
+    forget(base.rewards, arms)
     return replaced(base, arms=arms)
 
 
@@ -97,9 +91,7 @@ def pick(base: ThompsonState, key: int, round: int, waiting: int) -> tuple[int, 
 
 def learn(base: ThompsonState, choice: Choice, reward: float) -> ThompsonState:
     """Count a success, a failure, or a part of each."""
-    slot = choice.slot
-    plays, total = load_both(base.plays, base.sums, slot)
-    store_both(base.plays, base.sums, slot, plays + 1, total + min(max(reward, 0.0), 1.0))
+    earn(base.rewards, choice.slot, min(max(reward, 0.0), 1.0))
     return base
 
 

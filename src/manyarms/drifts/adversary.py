@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from ..compiled import replaced
 from ..contract import Play
-from ..specs import count, fraction
+from ..specs import Count, Fraction
 from .base import Drift, register_drift
 
 
@@ -42,17 +42,13 @@ class Adversary(Drift):
     Adversary(patience=100, size=0.3)
     """
 
-    patience: int = 100
-    size: float = 0.3
+    patience: Count = 100
+    size: Fraction = 0.3
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Specs to try promises on."""
         return (cls(patience=10, size=0.3),)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "patience", count("Adversary", "patience", self.patience))
-        object.__setattr__(self, "size", fraction("Adversary", "size", self.size))
 
     def start(self) -> AdversaryState:
         """The state that the compiled loop carries."""

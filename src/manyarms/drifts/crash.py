@@ -1,12 +1,23 @@
 """Arms that break down all at once."""
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from ..contract import Play, fresh_mean
-from ..specs import fraction
+from ..specs import Fraction, fraction
 from ..streams import bits_at, follow, uniform
 from .base import Drift, register_drift
+
+FRESH = "fresh"
+
+
+def fresh_or_level(owner: str, name: str, value: Any) -> float | str:
+    """Where an arm crashes to, as the spec keeps it."""
+    if not isinstance(value, str):
+        return fraction(owner, name, value)
+    if value != FRESH:
+        raise ValueError(f"{owner}: {name} must be {FRESH!r} or a level in [0, 1], not {value!r}")
+    return value
 
 
 class CrashState(NamedTuple):
@@ -35,21 +46,13 @@ class Crash(Drift):
     Crash(probability=0.001, to=0.0)
     """
 
-    probability: float
-    to: float | str = "fresh"
+    probability: Fraction
+    to: Annotated[float | str, fresh_or_level] = FRESH
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Specs to try promises on."""
         return (cls(probability=0.05),)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "probability", fraction("Crash", "probability", self.probability))
-        if isinstance(self.to, str):
-            if self.to != "fresh":
-                raise ValueError(f"Crash: to must be 'fresh' or a level in [0, 1], not {self.to!r}")
-        else:
-            object.__setattr__(self, "to", fraction("Crash", "to", self.to))
 
     def start(self) -> CrashState:
         """The state that the compiled loop carries."""

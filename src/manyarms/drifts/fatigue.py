@@ -8,7 +8,7 @@ import dataclasses
 from typing import Any, NamedTuple, Self
 
 from ..contract import Play
-from ..specs import count, number
+from ..specs import Count, Number
 from .base import Drift, register_drift
 
 
@@ -39,8 +39,8 @@ class Fatigue(Drift):
     Fatigue(after=5000, rate=0.0001)
     """
 
-    after: int
-    rate: float
+    after: Count
+    rate: Number
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -48,11 +48,9 @@ class Fatigue(Drift):
         return (cls(after=4, rate=0.05),)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "after", count("Fatigue", "after", self.after))
-        rate = number("Fatigue", "rate", self.rate)
-        if rate < 0.0:
+        super().__post_init__()
+        if self.rate < 0.0:
             raise ValueError(f"Fatigue: rate must not be negative, not {self.rate!r}; arms that tire lose")
-        object.__setattr__(self, "rate", rate)
 
     def start(self) -> FatigueState:
         """The state that the compiled loop carries."""

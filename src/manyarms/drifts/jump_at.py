@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, NamedTuple, Self
 
 from ..contract import Play
-from ..specs import count, number
+from ..specs import Count, Number
 from .base import Drift, register_drift
 
 
@@ -35,17 +35,13 @@ class JumpAt(Drift):
     JumpAt(play=2000, size=-0.3)
     """
 
-    play: int
-    size: float
+    play: Count
+    size: Number
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Specs to try promises on."""
         return (cls(play=3, size=-0.3),)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "play", count("JumpAt", "play", self.play))
-        object.__setattr__(self, "size", number("JumpAt", "size", self.size))
 
     def start(self) -> JumpAtState:
         """The state that the compiled loop carries."""

@@ -2,11 +2,11 @@
 
 import dataclasses
 import itertools
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from ..compiled import replaced
 from ..contract import Play, begin, moved
-from ..specs import count, several
+from ..specs import Count, two_or_more
 from .adversary import Adversary
 from .base import Drift, register_drift
 from .still import Still
@@ -41,8 +41,8 @@ class Phases(Drift):
     (1000, 2000)
     """
 
-    drifts: tuple[Drift, ...]
-    ends: tuple[int, ...]
+    drifts: Annotated[tuple[Drift, ...], two_or_more(Drift)]
+    ends: tuple[Count, ...]
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -50,18 +50,12 @@ class Phases(Drift):
         return (cls((Still(), Rotting(0.01), Adversary(patience=5, size=0.2)), ends=(50, 100)),)
 
     def __post_init__(self) -> None:
-        drifts = several("Phases", "drifts", self.drifts)
-        ends = tuple(count("Phases", "each of the ends", end) for end in several("Phases", "ends", self.ends))
-        if len(drifts) < 2 or not all(isinstance(drift, Drift) for drift in drifts):
-            raise ValueError(f"Phases: drifts must be two or more drifts, not {self.drifts!r}")
-        if len(ends) != len(drifts) - 1:
-            raise ValueError(
-                f"Phases: {len(drifts)} drifts need {len(drifts) - 1} ends (one for each but the last), not {len(ends)}"
-            )
-        if any(later <= earlier for earlier, later in itertools.pairwise(ends)):
-            raise ValueError(f"Phases: ends must increase, not {list(ends)}")
-        object.__setattr__(self, "drifts", drifts)
-        object.__setattr__(self, "ends", ends)
+        super().__post_init__()
+        drifts, ends = len(self.drifts), len(self.ends)
+        if ends != drifts - 1:
+            raise ValueError(f"Phases: {drifts} drifts need {drifts - 1} ends (one for each but the last), not {ends}")
+        if any(later <= earlier for earlier, later in itertools.pairwise(self.ends)):
+            raise ValueError(f"Phases: ends must increase, not {list(self.ends)}")
 
     def start(self) -> Any:
         """The state that the compiled loop carries."""

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, NamedTuple, Self
 
 from ..contract import Play
-from ..specs import positive
+from ..specs import Positive
 from ..streams import bits_at, uniform
 from .base import Drift, register_drift
 
@@ -31,15 +31,12 @@ class RandomWalk(Drift):
     RandomWalk(size=0.01)
     """
 
-    size: float
+    size: Positive
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Specs to try promises on."""
         return (cls(size=0.05),)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", positive("RandomWalk", "size", self.size))
 
     def start(self) -> RandomWalkState:
         """The state that the compiled loop carries."""

@@ -1,16 +1,14 @@
 """Arms that never change."""
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..contract import Play
+from ..contract import Nothing, Play
 from .base import Drift, register_drift
 
 
-class StillState(NamedTuple):
+class StillState(Nothing):
     """Nothing to carry."""
-
-    unused: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +24,7 @@ class Still(Drift):
 
     def start(self) -> StillState:
         """The state that the compiled loop carries."""
-        return StillState(unused=0.0)
+        return StillState()
 
 
 def moved(drift: StillState, play: Play, reservoir: Any) -> tuple[StillState, float]:

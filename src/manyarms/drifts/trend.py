@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import re
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from ..arithmetic import power
 from ..contract import Play
@@ -85,8 +85,27 @@ def parse_rate(owner: str, rate: object) -> tuple[str, float, float]:
     )
 
 
+def checked_rate(owner: str, name: str, rate: Any) -> float | str:
+    """A rate as its spec keeps it: a text that can be read, or a number."""
+    _, size, _ = parse_rate(owner, rate)
+    return rate if isinstance(rate, str) else size
+
+
 @dataclasses.dataclass(frozen=True)
-class Rotting(Drift):
+class Trend(Drift, abstract=True):
+    """Abstract: the played arm's mean moves one way at every play."""
+
+    sign: ClassVar[float]
+
+    rate: Annotated[str | float, checked_rate] = "1/t"
+
+    def start(self) -> Any:
+        """The state that the compiled loop carries."""
+        return trend_state(self.sign, *parse_rate(type(self).__name__, self.rate))
+
+
+@dataclasses.dataclass(frozen=True)
+class Rotting(Trend):
     """The played arm's mean falls at every play.
 
     Parameters
@@ -104,25 +123,16 @@ class Rotting(Drift):
     Rotting(rate='1/t')
     """
 
-    rate: str | float = "1/t"
+    sign: ClassVar[float] = -1.0
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Specs to try promises on."""
         return (cls(rate="1/t"),)
 
-    def __post_init__(self) -> None:
-        kind, size, _ = parse_rate("Rotting", self.rate)
-        if kind == CONSTANT:
-            object.__setattr__(self, "rate", size)
-
-    def start(self) -> Any:
-        """The state that the compiled loop carries."""
-        return trend_state(-1.0, *parse_rate("Rotting", self.rate))
-
 
 @dataclasses.dataclass(frozen=True)
-class Rising(Drift):
+class Rising(Trend):
     """The played arm's mean rises at every play.
 
     Parameters
@@ -137,21 +147,12 @@ class Rising(Drift):
     Rising(rate='t^-0.7')
     """
 
-    rate: str | float = "1/t"
+    sign: ClassVar[float] = 1.0
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Specs to try promises on."""
         return (cls(rate=0.01),)
-
-    def __post_init__(self) -> None:
-        kind, size, _ = parse_rate("Rising", self.rate)
-        if kind == CONSTANT:
-            object.__setattr__(self, "rate", size)
-
-    def start(self) -> Any:
-        """The state that the compiled loop carries."""
-        return trend_state(1.0, *parse_rate("Rising", self.rate))
 
 
 def trend_state(sign: float, kind: str, size: float, power: float) -> Any:

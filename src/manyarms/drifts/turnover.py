@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from ..compiled import replaced
 from ..contract import Play
-from ..specs import count, fraction
+from ..specs import Count, Fraction
 from .base import Drift, register_drift
 
 
@@ -45,17 +45,13 @@ class Turnover(Drift):
     Turnover(length=1000, to=0.0)
     """
 
-    length: int
-    to: float = 0.0
+    length: Count
+    to: Fraction = 0.0
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Specs to try promises on."""
         return (cls(length=40, to=0.1),)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "length", count("Turnover", "length", self.length))
-        object.__setattr__(self, "to", fraction("Turnover", "to", self.to))
 
     def start(self) -> TurnoverState:
         """The state that the compiled loop carries."""

@@ -1,88 +1,38 @@
 """Measures: how hard a run was, and what its reservoir is like, found from what was observed."""
 
-from .bounds import (
-    aucbt_asw_rate,
-    blackbox_rate,
-    changes_rate,
-    elimination_rate,
-    episodes_rate,
-    lower_rate,
-    restart_variation,
-    stationary_rate,
-    variation_rate,
-)
-from .episodes import (
-    Corruption,
-    Detection,
-    Detections,
-    Episode,
-    Episodes,
-    RegretPart,
-    RegretParts,
-    corruption,
-    decomposed_regret,
-    detections,
-    episodes_of_run,
-)
-from .reservoir import (
-    Advice,
-    ReservoirEstimate,
-    estimate_from_counts,
-    estimate_from_means,
-    estimate_from_noisy_means,
-)
-from .rules import FiniteShiftRule, ShiftRule
-from .shifts import (
-    Shift,
-    Shifts,
-    ShiftStream,
-    Witness,
-    finite_significant_shifts,
-    first_unsafe_round,
-    significant_shifts,
-)
-from .variation import Variation, realized_variation
-
-__all__ = [
-    # How much changed.
-    "Variation",
-    "realized_variation",
-    # Where regret came from.
-    "Episodes",
-    "Episode",
-    "episodes_of_run",
-    "RegretParts",
-    "RegretPart",
-    "decomposed_regret",
-    "Corruption",
-    "corruption",
-    "Detections",
-    "Detection",
-    "detections",
-    # How regret may grow.
-    "stationary_rate",
-    "changes_rate",
-    "variation_rate",
-    "blackbox_rate",
-    "elimination_rate",
-    "lower_rate",
-    "aucbt_asw_rate",
-    "episodes_rate",
-    "restart_variation",
-    # How common good arms are.
-    "ReservoirEstimate",
-    "Advice",
-    "estimate_from_means",
-    "estimate_from_counts",
-    "estimate_from_noisy_means",
-    # Significant shifts.
-    "ShiftRule",
-    "FiniteShiftRule",
-    "Shifts",
-    "Shift",
-    "Witness",
-    "significant_shifts",
-    "ShiftStream",
-    "first_unsafe_round",
-    "finite_significant_shifts",
-]
+from .bounds import aucbt_asw_rate as aucbt_asw_rate
+from .bounds import blackbox_rate as blackbox_rate
+from .bounds import changes_rate as changes_rate
+from .bounds import elimination_rate as elimination_rate
+from .bounds import episodes_rate as episodes_rate
+from .bounds import lower_rate as lower_rate
+from .bounds import restart_variation as restart_variation
+from .bounds import stationary_rate as stationary_rate
+from .bounds import variation_rate as variation_rate
+from .detection import Detection as Detection
+from .detection import Detections as Detections
+from .detection import detections as detections
+from .episodes import Episode as Episode
+from .episodes import Episodes as Episodes
+from .episodes import episodes_of_run as episodes_of_run
+from .mild_corruption import Corruption as Corruption
+from .mild_corruption import corruption as corruption
+from .regret_parts import RegretPart as RegretPart
+from .regret_parts import RegretParts as RegretParts
+from .regret_parts import decomposed_regret as decomposed_regret
+from .reservoir import Advice as Advice
+from .reservoir import ReservoirEstimate as ReservoirEstimate
+from .reservoir import estimate_from_counts as estimate_from_counts
+from .reservoir import estimate_from_means as estimate_from_means
+from .reservoir import estimate_from_noisy_means as estimate_from_noisy_means
+from .rules import FiniteShiftRule as FiniteShiftRule
+from .rules import ShiftRule as ShiftRule
+from .shifts import Shift as Shift
+from .shifts import Shifts as Shifts
+from .shifts import Witness as Witness
+from .shifts import finite_significant_shifts as finite_significant_shifts
+from .shifts import first_unsafe_round as first_unsafe_round
+from .shifts import significant_shifts as significant_shifts
+from .stream import ShiftStream as ShiftStream
+from .variation import Variation as Variation
+from .variation import realized_variation as realized_variation

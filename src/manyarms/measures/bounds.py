@@ -22,14 +22,13 @@ statement has, and which is used here.
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .inputs import check_shapes, numbers_above, numbers_from
+from .inputs import Floats, check_shapes, numbers_above, numbers_from
 
 LOG_POWER = 3.0
 """The power of log T with which all proofs of the paper end."""
 
-Floats = NDArray[np.float64]
 Rate = float | Floats
 
 

@@ -1,6 +1,5 @@
 """Entries: results that are sequences."""
 
-import abc
 import operator
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar, overload
@@ -9,13 +8,17 @@ Entry = TypeVar("Entry", covariant=True)
 
 
 class Entries(Sequence[Entry]):
-    """A sequence whose entries are found one by one; a slice is a tuple of entries."""
+    """A sequence of what is in ``_entries``, or of what ``_entry`` finds one by one; a slice is a tuple of entries."""
 
     _noun: ClassVar[str]
+    _entries: Sequence[Entry]
 
-    @abc.abstractmethod
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def _entry(self, number: int) -> Entry:
         """The entry with that number, from 0 to the length less one."""
+        return self._entries[number]
 
     @overload
     def __getitem__(self, place: int) -> Entry: ...

@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..specs import FURTHEST
 
-def one_of(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """The value, which must be one of the choices."""
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{owner}: {name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
-    return value
+Floats = NDArray[np.float64]
 
 
 def finite_numbers(owner: str, name: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -57,3 +54,55 @@ def numbers_above(owner: str, name: str, values: ArrayLike, bound: float) -> NDA
     if (array <= bound).any():
         raise ValueError(f"{owner}: {name} must be above {bound:g}, not {array[array <= bound][0]:g}")
     return array
+
+
+def whole_numbers(
+    name: str, values: ArrayLike, each: str = "round", remedy: str = "number the arms and blocks first"
+) -> NDArray[np.int64]:
+    """The values as an array of whole numbers up to 2^62, one for each round or what else there is."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must hold whole numbers, not {reprlib.repr(values)}; {remedy}") from None
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a list with one entry for each {each}, not of shape {array.shape}")
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        what = reprlib.repr(values) if array.dtype == object else array.dtype
+        raise ValueError(f"{name} must hold whole numbers, not {what}; {remedy}")
+    for number in (int(array.min()), int(array.max())) if array.size else ():
+        if abs(number) > FURTHEST:
+            raise ValueError(f"{name} must lie between -2^62 and 2^62, not {number}; number them anew")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def unit_numbers(name: str, values: ArrayLike, dimensions: int, each: str = "round") -> NDArray[np.float64]:
+    """The values as an array of means, one for each round or what else there is."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must hold numbers, not {reprlib.repr(values)}") from None
+    if array.ndim != dimensions:
+        form = f"a list with one entry for each {each}" if dimensions == 1 else "a table of rounds by arms"
+        raise ValueError(f"{name} must be {form}, not of shape {array.shape}")
+    is_good = (array >= 0.0) & (array <= 1.0)
+    if not is_good.all():
+        place = tuple(int(index) for index in np.argwhere(~is_good)[0])
+        raise ValueError(
+            f"{name} must lie in [0, 1], not {array[place]} in {each} {place[0] + 1}; scale rewards to [0, 1] first"
+        )
+    return np.ascontiguousarray(array)
+
+
+def check_rounds(name: str, values: NDArray[Any], rounds: int) -> None:
+    """An error unless there is a value for each round of a run."""
+    if values.size != rounds:
+        raise ValueError(f"arms has {rounds:,} rounds but {name} has {values.size:,}; give one entry for each round")
+
+
+def checked_log(arms: ArrayLike, means: ArrayLike, next_means: ArrayLike) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """The three arrays of a run, all of one length."""
+    played = whole_numbers("arms", arms)
+    mean, next_mean = unit_numbers("means", means, 1), unit_numbers("next_means", next_means, 1)
+    for name, array in (("means", mean), ("next_means", next_mean)):
+        check_rounds(name, array, played.size)
+    return played, mean, next_mean

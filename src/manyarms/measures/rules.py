@@ -4,15 +4,15 @@ A result carries its rule, so that every count says how it was made.
 """
 
 import dataclasses
+import functools
 import math
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..specs import fraction, plain_number, positive
-from .inputs import one_of
-from .safety import NEVER, TOLERANCE, Allowance
+from ..specs import Checked, Fraction, Positive, among, whole
+from .safety import TOLERANCE, Allowance
 from .windows import BLOCK, NEW, RUN, WINDOW, Terms
 
 PRESETS = ("literal", "log")
@@ -24,9 +24,11 @@ ORDERS = {"window": WINDOW, "run": RUN, "new": NEW, "block": BLOCK}
 ROUNDINGS = ("down", "up")
 PASTS = ("first", "zero")
 
+Whole = Annotated[int, functools.partial(whole, least=1)]
+
 
 @dataclasses.dataclass(frozen=True)
-class ShiftRule:
+class ShiftRule(Checked):
     """What counts as a significant shift: the definition with all that it leaves open filled in.
 
     Parameters
@@ -62,32 +64,22 @@ class ShiftRule:
     beta 1, kappa 1, log scales (threshold 6.908, budget 6.908), order window, rounding down, past first, top 1
     """
 
-    beta: float
-    kappa: float = 1.0
-    preset: str = "literal"
-    threshold_scale: float | None = None
-    budget_scale: float | None = None
-    order: str = "window"
-    rounding: str = "down"
-    past: str = "first"
-    top: float = 1.0
-    horizon: int | None = None
+    beta: Positive
+    kappa: Positive = 1.0
+    preset: Annotated[str, among(PRESETS)] = "literal"
+    threshold_scale: Positive | None = None
+    budget_scale: Positive | None = None
+    order: Annotated[str, among(ORDERS)] = "window"
+    rounding: Annotated[str, among(ROUNDINGS)] = "down"
+    past: Annotated[str, among(PASTS)] = "first"
+    top: Fraction = 1.0
+    horizon: Whole | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", positive("ShiftRule", "beta", self.beta))
-        object.__setattr__(self, "kappa", positive("ShiftRule", "kappa", self.kappa))
-        object.__setattr__(self, "top", fraction("ShiftRule", "top", self.top))
-        one_of("ShiftRule", "preset", self.preset, PRESETS)
-        one_of("ShiftRule", "order", self.order, tuple(ORDERS))
-        one_of("ShiftRule", "rounding", self.rounding, ROUNDINGS)
-        one_of("ShiftRule", "past", self.past, PASTS)
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", whole("ShiftRule", "horizon", self.horizon, 1, NEVER))
+        super().__post_init__()
         for name in ("threshold_scale", "budget_scale"):
-            scale = getattr(self, name)
-            if scale is None:
-                scale = self._preset_scale(name)
-            object.__setattr__(self, name, positive("ShiftRule", name, scale))
+            if getattr(self, name) is None:
+                self._keep(**{name: self._preset_scale(name)})
 
     def _preset_scale(self, name: str) -> float:
         if self.preset == "literal":
@@ -127,7 +119,7 @@ class ShiftRule:
 
 
 @dataclasses.dataclass(frozen=True)
-class FiniteShiftRule:
+class FiniteShiftRule(Checked):
     """What counts as a significant shift among finitely many arms.
 
     Parameters
@@ -144,29 +136,8 @@ class FiniteShiftRule:
     3 arms, threshold scale 1
     """
 
-    arms: int
-    threshold_scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "arms", whole("FiniteShiftRule", "arms", self.arms, 1, NEVER))
-        object.__setattr__(
-            self, "threshold_scale", positive("FiniteShiftRule", "threshold_scale", self.threshold_scale)
-        )
+    arms: Whole
+    threshold_scale: Positive = 1.0
 
     def __str__(self) -> str:
         return f"{self.arms} arms, threshold scale {self.threshold_scale:g}"
-
-
-def whole(owner: str, name: str, value: Any, least: int, most: int) -> int:
-    """The value as a whole number in that range; no number is beyond 2^62."""
-    plain = plain_number(value)
-    is_whole = isinstance(plain, int) and not isinstance(plain, bool)
-    if is_whole and least <= plain <= most:
-        return int(plain)
-    if is_whole and abs(plain) > NEVER:
-        span = f"from {'-2^62' if least < 0 else least} to 2^62"
-    elif most < NEVER:
-        span = f"from {least:,} to {most:,}"
-    else:
-        span = "" if least < 0 else f"of at least {least}"
-    raise ValueError(f"{owner}: {name} must be a whole number {span}".rstrip() + f", not {value!r}")

@@ -16,22 +16,21 @@ Deviations: none with the preset ``"literal"``. The definition leaves some thing
 
 import dataclasses
 import math
-import reprlib
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..specs import fraction
+from ..specs import whole
 from .entries import Entries
-from .rules import FiniteShiftRule, ShiftRule, whole
-from .safety import NEVER, TOLERANCE, Allowance, Starts, fill_table, new_starts
+from .inputs import check_rounds, checked_log, unit_numbers, whole_numbers
+from .rules import FiniteShiftRule, ShiftRule
+from .safety import TOLERANCE, Allowance, new_starts
 from .windows import (
     NO_PLACE,
     Arms,
     Evidence,
     Plays,
-    Terms,
     finite_loop,
     first_window,
     log_loop,
@@ -39,7 +38,7 @@ from .windows import (
     safe_loop,
     slot_loop,
     table_loop,
-    told,
+    with_rows,
 )
 
 
@@ -173,7 +172,6 @@ def significant_shifts(
     Shift(round=7, opened=1, witnesses=(Witness(arm=7, start=6, end=7),))
     """
     played, mean, next_mean = checked_log(arms, means, next_means)
-    rounds = played.size
     rule = ShiftRule(
         beta=beta,
         kappa=kappa,
@@ -184,129 +182,30 @@ def significant_shifts(
         rounding=rounding,
         past=past,
         top=top,
-        horizon=max(rounds, 1),
+        horizon=max(played.size, 1),
     )
-    block = checked_blocks(rule, blocks, rounds)
+    return shifts_of_log(rule, played, mean, next_mean, checked_blocks(rule, blocks, played.size))
+
+
+def shifts_of_log(
+    rule: ShiftRule,
+    played: NDArray[np.int64],
+    means: NDArray[np.float64],
+    next_means: NDArray[np.float64],
+    blocks: NDArray[np.int64],
+) -> Shifts:
+    """The shifts of a run that has been checked; the arrays for evidence grow as need be."""
+    rounds = played.size
     slots, arm_of_slot = numbered(played)
     allowance = filled(rule.allowance(np.zeros(rounds + 1), rounds))
     terms = rule.terms(allowance)
     room = new_room(rounds, arm_of_slot.size, 2 * rounds + 2 * arm_of_slot.size + 2, rounds)
     place, window = 0, first_window()
     while place < rounds:
-        place, window = log_loop(terms, room, window, rule.top, slots, mean, next_mean, block, place)
+        place, window = log_loop(terms, room, window, rule.top, slots, means, next_means, blocks, place)
         if place < rounds:
             room = room._replace(evidence=with_rows(room.evidence, 2 * room.evidence.slot.size))
     return Shifts.of_evidence(rule, rounds, room.evidence, window.shifts, arm_of_slot)
-
-
-class ShiftStream:
-    """The significant shifts of a run that is under way: the same as ``significant_shifts`` finds afterwards.
-
-    Needs no compiler. Memory grows with the rounds since the last shift and with the number of arms.
-
-    Parameters
-    ----------
-    rule
-        What counts as a shift; with a horizon, more rounds than that are refused.
-
-    Examples
-    --------
-    >>> from manyarms.measures import ShiftRule, ShiftStream
-    >>> stream = ShiftStream(ShiftRule(beta=1.0))
-    >>> for mean, next_mean in [(1.0, 1.0), (1.0, 0.0), (0.0, 0.0), (0.0, 0.0)]:
-    ...     shift = stream.tell(arm=7, mean=mean, next_mean=next_mean)
-    >>> shift
-    Shift(round=4, opened=1, witnesses=(Witness(arm=7, start=3, end=4),))
-    """
-
-    def __init__(self, rule: ShiftRule) -> None:
-        if not isinstance(rule, ShiftRule):
-            raise ValueError(f"ShiftStream: rule must be a ShiftRule, not {rule!r}")
-        self.rule = rule
-        self.round = 0
-        """How many rounds it has been told."""
-        self._slots: dict[int, int] = {}
-        self._arms: list[int] = []
-        self._table = np.zeros(0)
-        self._room = new_room(0, 0, 0, 1)
-        self._window = first_window()
-
-    def tell(self, arm: int, mean: float, next_mean: float, block: int | None = None) -> Shift | None:
-        """One more round: the arm that was played, its mean, and its mean at the next round.
-
-        Parameters
-        ----------
-        arm, mean, next_mean
-            As one entry of the arrays of ``significant_shifts``.
-        block
-            The block that is being played, for ``order="block"``.
-
-        Returns
-        -------
-        Shift or None
-            The shift, if this round is one.
-        """
-        arm = whole("ShiftStream", "arm", arm, -NEVER, NEVER)
-        gap = self.rule.top - fraction("ShiftStream", "mean", mean)
-        next_gap = self.rule.top - fraction("ShiftStream", "next_mean", next_mean)
-        if (block is None) != (self.rule.order != "block"):
-            order = self.rule.order
-            raise ValueError(
-                f"ShiftStream: block is for order='block', and needed there; it is {block!r} and order {order!r}"
-            )
-        block = 0 if block is None else whole("ShiftStream", "block", block, -NEVER, NEVER)
-        if self.rule.horizon is not None and self.round >= self.rule.horizon:
-            raise ValueError(
-                f"ShiftStream: all {self.rule.horizon:,} rounds of the horizon have been told; make it larger"
-            )
-        self.round += 1
-        if arm not in self._slots:
-            self._slots[arm] = len(self._arms)
-            self._arms.append(arm)
-        terms, opened = self._grown(), self._window.opened
-        self._window = told(terms, self._room, self._window, self.round, self._slots[arm], gap, next_gap, block)
-        return self._closed(opened) if self._window.shifts else None
-
-    def _grown(self) -> Terms:
-        """Make room for one more round; the rule, with a table of allowances that reaches this far."""
-        place = self.round - self._window.opened
-        room = self._room
-        if place >= room.plays.gap.size:
-            capacity = 2 * place + 16
-            grown = {name: resized(getattr(room.plays, name), capacity) for name in Plays._fields}
-            starts = {name: resized(getattr(room.starts, name), 2 * capacity + 1) for name in Starts._fields}
-            room = room._replace(plays=Plays(**grown), starts=Starts(**starts))
-        if len(self._arms) > room.arms.gap.size:
-            grown = {name: resized(getattr(room.arms, name), 2 * len(self._arms) + 16) for name in Arms._fields}
-            room = room._replace(arms=Arms(**grown))
-        rows = self._window.rows + 2 * (len(self._arms) + 1)
-        if rows > room.evidence.slot.size:
-            room = room._replace(evidence=with_rows(room.evidence, 2 * rows))
-        self._room = room
-        if place + 1 >= self._table.size:
-            first = self._table.size
-            self._table = resized(self._table, 2 * first + 64)
-            unfilled = self.rule.allowance(self._table, 0)
-            fill_table(self._table, unfilled.scale, unfilled.rate, first)
-        last_round = 1 << 52 if self.rule.horizon is None else self.rule.horizon
-        return self.rule.terms(self.rule.allowance(self._table, last_round))
-
-    def _closed(self, opened: int) -> Shift:
-        """The shift of this round, which closed the window that opened then; its evidence makes room for more."""
-        evidence, window = self._room.evidence, self._window
-        closed = int(evidence.last_row[0])
-        columns = (evidence.slot, evidence.start, evidence.end)
-        rows = zip(*(column[:closed].tolist() for column in columns), strict=True)
-        shift = Shift(
-            round=self.round,
-            opened=opened,
-            witnesses=tuple(Witness(self._arms[slot], start, end) for slot, start, end in rows),
-        )
-        left = window.rows - closed
-        for column in columns:
-            column[:left] = column[closed : window.rows].copy()
-        self._window = window._replace(rows=left, rows_before=0, shifts=0)
-        return shift
 
 
 def first_unsafe_round(
@@ -351,15 +250,15 @@ def first_unsafe_round(
     >>> first_unsafe_round([0] * 40, means, means, arm=0, start=1, beta=1.0)
     17
     """
+    owner = "first_unsafe_round"
     played, mean, next_mean = checked_log(arms, means, next_means)
     rounds = played.size
     if not rounds:
-        raise ValueError("first_unsafe_round: arms is empty; give a run of at least one round")
-    start = whole("first_unsafe_round", "start", start, 1, rounds)
-    arm = whole("first_unsafe_round", "arm", arm, -NEVER, NEVER)
-    places = np.flatnonzero(played == arm)
+        raise ValueError(f"{owner}: arms is empty; give a run of at least one round")
+    start = whole(owner, "start", start, 1, rounds)
+    places = np.flatnonzero(played == whole(owner, "arm", arm))
     if not places.size:
-        raise ValueError(f"first_unsafe_round: arm {arm} was never played; ask about one of those in arms")
+        raise ValueError(f"{owner}: arm {arm} was never played; ask about one of those in arms")
     rule = ShiftRule(
         beta=beta,
         kappa=kappa,
@@ -369,26 +268,34 @@ def first_unsafe_round(
         top=top,
         horizon=rounds,
     )
-    earlier, later = places[places < start - 1], places[places >= start - 1]
-    if earlier.size:
-        before = rule.top - next_mean[earlier[-1]]
-    else:
-        before = 0.0 if rule.past == "zero" else rule.top - mean[places[0]]
-    first_place = later[0] - (start - 1) if later.size else NO_PLACE
-    state = Arms(
-        last_play=np.array([places[-1] + 1]),
-        gap=np.array([before]),
-        first_place=np.array([first_place]),
-        before=np.array([before]),
-    )
+    state, plays = one_arm(rule, places, mean, next_mean, start)
     length = rounds - start + 1
-    plays = new_room(length, 0, 0, 0).plays
-    window_places = later - (start - 1)
-    plays.gap[window_places] = rule.top - mean[later]
-    plays.next_gap[window_places] = rule.top - next_mean[later]
-    plays.following[window_places] = np.append(window_places[1:], NO_PLACE)[: later.size]
     allowance = filled(rule.allowance(np.zeros(length + 1), rounds))
     return int(safe_loop(allowance, new_starts(2 * length), state, plays, start, rounds)) or None
+
+
+def one_arm(
+    rule: ShiftRule, places: NDArray[np.int64], means: NDArray[np.float64], next_means: NDArray[np.float64], opened: int
+) -> tuple[Arms, Plays]:
+    """An arm that was played at these places of a run, and its plays in a window from ``opened`` to the end."""
+    is_earlier = places < opened - 1
+    earlier, later = places[is_earlier], places[~is_earlier]
+    if earlier.size:
+        before = rule.top - next_means[earlier[-1]]
+    else:
+        before = 0.0 if rule.past == "zero" else rule.top - means[places[0]]
+    in_window = later - (opened - 1)
+    arm = Arms(
+        last_play=np.array([places[-1] + 1]),
+        gap=np.array([before]),
+        first_place=np.array([in_window[0] if later.size else NO_PLACE]),
+        before=np.array([before]),
+    )
+    plays = new_room(means.size - opened + 1, 0, 0, 0).plays
+    plays.gap[in_window] = rule.top - means[later]
+    plays.next_gap[in_window] = rule.top - next_means[later]
+    plays.following[in_window] = np.append(in_window[1:], NO_PLACE)[: later.size]
+    return arm, plays
 
 
 def finite_significant_shifts(means: ArrayLike, threshold_scale: float = 1.0) -> Shifts:
@@ -419,7 +326,7 @@ def finite_significant_shifts(means: ArrayLike, threshold_scale: float = 1.0) ->
     >>> finite_significant_shifts(means)[0]
     Shift(round=7, opened=1, witnesses=(Witness(arm=0, start=6, end=7), Witness(arm=1, start=1, end=2)))
     """
-    table = numbers("means", means, dimensions=2)
+    table = unit_numbers("means", means, dimensions=2)
     rounds, arms = table.shape
     if not arms:
         raise ValueError("means has no columns; give one for each arm")
@@ -450,21 +357,6 @@ def filled(allowance: Allowance) -> Allowance:
     return allowance
 
 
-def resized(column: NDArray[Any], size: int) -> NDArray[Any]:
-    """A copy with room for ``size`` entries."""
-    result = np.zeros(size, dtype=column.dtype)
-    kept = min(size, column.size)
-    result[:kept] = column[:kept]
-    return result
-
-
-def with_rows(evidence: Evidence, rows: int) -> Evidence:
-    """With room for that many rows."""
-    return evidence._replace(
-        slot=resized(evidence.slot, rows), start=resized(evidence.start, rows), end=resized(evidence.end, rows)
-    )
-
-
 def numbered(arms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The slot of each play's arm, numbered in the order of first plays, and the arm of each slot."""
     if arms.size == 0:
@@ -479,57 +371,6 @@ def numbered(arms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     return slots, arm_of_slot
 
 
-def whole_numbers(
-    name: str, values: ArrayLike, each: str = "round", remedy: str = "number the arms and blocks first"
-) -> NDArray[np.int64]:
-    """The values as an array of whole numbers, one for each round or what else there is."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise ValueError(f"{name} must hold whole numbers, not {reprlib.repr(values)}; {remedy}") from None
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be a list with one entry for each {each}, not of shape {array.shape}")
-    if array.size and not np.issubdtype(array.dtype, np.integer):
-        what = reprlib.repr(values) if array.dtype == object else array.dtype
-        raise ValueError(f"{name} must hold whole numbers, not {what}; {remedy}")
-    for number in (int(array.min()), int(array.max())) if array.size else ():
-        if abs(number) > NEVER:
-            raise ValueError(f"{name} must lie between -2^62 and 2^62, not {number}; number them anew")
-    return np.ascontiguousarray(array, dtype=np.int64)
-
-
-def numbers(name: str, values: ArrayLike, dimensions: int, each: str = "round") -> NDArray[np.float64]:
-    """The values as an array of means, one for each round or what else there is."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must hold numbers, not {reprlib.repr(values)}") from None
-    if array.ndim != dimensions:
-        form = f"a list with one entry for each {each}" if dimensions == 1 else "a table of rounds by arms"
-        raise ValueError(f"{name} must be {form}, not of shape {array.shape}")
-    is_good = (array >= 0.0) & (array <= 1.0)
-    if not is_good.all():
-        place = tuple(int(index) for index in np.argwhere(~is_good)[0])
-        raise ValueError(
-            f"{name} must lie in [0, 1], not {array[place]} in {each} {place[0] + 1}; scale rewards to [0, 1] first"
-        )
-    return np.ascontiguousarray(array)
-
-
-def checked_log(
-    arms: ArrayLike, means: ArrayLike, next_means: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """The three arrays of a run, all of one length."""
-    played = whole_numbers("arms", arms)
-    mean, next_mean = numbers("means", means, 1), numbers("next_means", next_means, 1)
-    for name, array in (("means", mean), ("next_means", next_mean)):
-        if array.size != played.size:
-            raise ValueError(
-                f"arms has {played.size:,} rounds but {name} has {array.size:,}; give one entry for each round"
-            )
-    return played, mean, next_mean
-
-
 def checked_blocks(rule: ShiftRule, blocks: ArrayLike | None, rounds: int) -> NDArray[np.int64]:
     """The block of each round; nothing, unless the order asks for it."""
     if rule.order != "block":
@@ -539,6 +380,5 @@ def checked_blocks(rule: ShiftRule, blocks: ArrayLike | None, rounds: int) -> ND
     if blocks is None:
         raise ValueError("order='block' needs blocks; give the block of each round, as a log has it")
     block = whole_numbers("blocks", blocks)
-    if block.size != rounds:
-        raise ValueError(f"arms has {rounds:,} rounds but blocks has {block.size:,}; give one entry for each round")
+    check_rounds("blocks", block, rounds)
     return block

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .inputs import one_of
-from .shifts import checked_log
+from ..specs import one_of
+from .inputs import checked_log
 
 UNTILS = ("round", "play")
 """Until when a play's arm is followed: the next round, as the paper has it, or its own next play."""

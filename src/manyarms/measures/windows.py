@@ -15,7 +15,7 @@ The same kernels serve a whole log, compiled, and a stream of rounds, as plain P
 0 in the order of their first plays.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ from .safety import (
     new_starts,
     opened_path,
 )
+
+Columns = TypeVar("Columns", bound=tuple[Any, ...])
 
 NO_SLOT = -1
 NO_PLACE = -1
@@ -133,6 +135,26 @@ def new_room(rounds: int, slots: int, rows: int, shifts: int) -> Room:
     )
 
 
+def resized(column: NDArray[Any], size: int) -> NDArray[Any]:
+    """A copy with room for ``size`` entries."""
+    result = np.zeros(size, dtype=column.dtype)
+    kept = min(size, column.size)
+    result[:kept] = column[:kept]
+    return result
+
+
+def all_resized(columns: Columns, size: int) -> Columns:
+    """The same for each array of a state."""
+    return type(columns)(*(resized(column, size) for column in columns))
+
+
+def with_rows(evidence: Evidence, rows: int) -> Evidence:
+    """With room for that many rows."""
+    return evidence._replace(
+        slot=resized(evidence.slot, rows), start=resized(evidence.start, rows), end=resized(evidence.end, rows)
+    )
+
+
 def first_window() -> Window:
     """Before the first round."""
     return Window(
@@ -226,11 +248,18 @@ def followed(
 
 
 @kernel
-def written(room: Room, path: Path, slot: int, row: int, round: int) -> None:
+def write_row(evidence: Evidence, starts: Starts, path: Path, slot: int, row: int, round: int) -> None:
     """Write down why an arm is unsafe at that round."""
-    room.evidence.slot[row] = slot
-    room.evidence.start[row] = room.starts.rounds[best_start(room.starts, path.depth, round)] + 1
-    room.evidence.end[row] = round
+    evidence.slot[row] = slot
+    evidence.start[row] = starts.rounds[best_start(starts, path.depth, round)] + 1
+    evidence.end[row] = round
+
+
+@kernel
+def write_shift(evidence: Evidence, number: int, round: int, rows: int) -> None:
+    """Write down a shift; its evidence ends with that many rows."""
+    evidence.shift[number] = round
+    evidence.last_row[number] = rows
 
 
 @kernel
@@ -243,7 +272,7 @@ def judged(terms: Terms, room: Room, window: Window, round: int, slot: int, gap:
             path = changed(starts, allowance, path, round - 1, gap)
         path, is_lost = checked(starts, allowance, path, round)
         if rarely(is_lost):
-            written(room, path, guard, rows, round)
+            write_row(room.evidence, starts, path, guard, rows, round)
             rows += 1
             guard = NO_SLOT
         elif guard == slot:
@@ -259,7 +288,7 @@ def judged(terms: Terms, room: Room, window: Window, round: int, slot: int, gap:
             if unsafe_round == 0:
                 guard = slot_examined
             else:
-                written(room, path, slot_examined, rows, unsafe_round)
+                write_row(room.evidence, starts, path, slot_examined, rows, unsafe_round)
                 rows += 1
     return replaced(window, examined=examined, guard=guard, path=path, rows=rows)
 
@@ -302,8 +331,7 @@ def told(
         window = judged(terms, room, window, round, slot, gap, next_gap)
         if window.guard != NO_SLOT or round == window.opened:
             break
-        room.evidence.shift[window.shifts] = round
-        room.evidence.last_row[window.shifts] = window.rows
+        write_shift(room.evidence, window.shifts, round, window.rows)
         window = reopened(window, round, block, slots_before)
     return window
 
@@ -400,14 +428,11 @@ def finite_loop(
             if unsafe_round == 0:
                 shift = rounds + 1
                 break
-            evidence.slot[rows + arm] = arm
-            evidence.start[rows + arm] = starts.rounds[best_start(starts, path.depth, unsafe_round)] + 1
-            evidence.end[rows + arm] = unsafe_round
+            write_row(evidence, starts, path, arm, rows + arm, unsafe_round)
             shift = max(shift, unsafe_round)
         if shift <= rounds:
             rows += arms
-            evidence.shift[shifts] = shift
-            evidence.last_row[shifts] = rows
+            write_shift(evidence, shifts, shift, rows)
             shifts += 1
         opened = shift
     progress[0], progress[1], progress[2] = opened, rows, shifts

@@ -177,7 +177,7 @@ def _draw_growth(panel: "Axes", grid: Grid, cells: dict[str, list[CellResult]]) 
             continue
         look = _look(grid, policy)
         horizons = np.array([result.cell.horizon for result in results])
-        found = [means_and_half_widths(result.column("regret")[:, -1]) for result in results]
+        found = [means_and_half_widths(result.final("regret")) for result in results]
         means, half_widths = np.array([mean for mean, _ in found]), np.array([half for _, half in found])
         drawn[policy] = panel.errorbar(
             horizons, means, yerr=half_widths, elinewidth=0.8, capsize=1.5, **(look | {"linestyle": "none"})

@@ -115,7 +115,7 @@ def final_regrets(results: Sequence[CellResult]) -> list[Floats]:
     last = min(result.first + len(result.values) for result in results)
     if last <= first:
         raise ValueError("no replication was played in all of: " + "; ".join(result.cell.label for result in results))
-    return [result.column("regret")[first - result.first : last - result.first, -1] for result in results]
+    return [result.final("regret")[first - result.first : last - result.first] for result in results]
 
 
 class Grid:

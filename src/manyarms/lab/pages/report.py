@@ -158,7 +158,7 @@ def _cell_data(grid: Grid, world: str, horizon: int) -> dict[str, Any]:
     found = grid.at(world, horizon)
     policies = []
     for name, result in found.items():
-        ends = result.column("regret")[:, -1]
+        ends = result.final("regret")
         policies.append(
             {
                 "policy": grid.policies.index(name),
@@ -187,7 +187,7 @@ def _growth_data(grid: Grid, world: str) -> Iterator[dict[str, Any]]:
         if len(results) < 2:
             continue
         horizons = [result.cell.horizon for result in results]
-        found = [means_and_half_widths(result.column("regret")[:, -1]) for result in results]
+        found = [means_and_half_widths(result.final("regret")) for result in results]
         fit = slope_over_horizons(results)
         ends = [horizons[0], horizons[-1]] if math.isfinite(fit.slope) else []
         yield {
@@ -233,10 +233,10 @@ def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
     head = ["Policy", "Mean regret", "sd", "Restarts", "Arms drawn", "V", "V<sub>R</sub>", "L", "L<sub>R</sub>"]
     lines = []
     for name, result in grid.at(world, horizon).items():
-        regret = result.column("regret")[:, -1]
+        regret = result.final("regret")
         mean, half_width = means_and_half_widths(regret)
         spread = float(regret.std(ddof=1)) if len(regret) > 1 else math.nan
-        others = [number(float(result.column(column)[:, -1].mean())) for column in PANELS]
+        others = [number(float(result.final(column).mean())) for column in PANELS]
         lines.append([_named(grid, name), with_half_width(float(mean), float(half_width)), number(spread), *others])
     caption = (
         f"After round {horizon:,} in the world “{text(world)}”: means over replications. ± is half the width of the "

@@ -1,0 +1,84 @@
+"""Bases that play the arm with the largest index, where only the played arm's index moves.
+
+What an index is made of besides an arm's own plays is a state of its own, in ``IndexedState.index``, and its type says
+which index it is: kernels ``renew``, for a new subsample, and ``index_of``. All else is common: a tournament tree finds
+the argmax in O(log arms), ties go to the lower slot, and arms that have not been played come first.
+"""
+
+import abc
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import replaced
+from ..contract import Choice, index_of, register
+from ..contract import renew as renew_index
+from .base import Base, Rewards, earn, forget, new_rewards, next_untried
+from .tournament import new_tournament, open_tournament, rank, slot_of
+
+
+class IndexedState(NamedTuple):
+    """A run over one subsample."""
+
+    index: Any  # what the indices of all arms have in common
+    arms: int
+    tried: int  # how many arms have been played
+    leaves: int
+    leader: int  # the slot with the largest index
+    rewards: Rewards
+    keys: NDArray[np.int64]  # tournament of the indices
+
+
+class Indexed(Base, abstract=True):
+    """Abstract: a base with an index that moves for the played arm only."""
+
+    is_scattered: ClassVar[bool] = True  # every round walks up a tree, mostly from another arm
+
+    @abc.abstractmethod
+    def index(self) -> Any:
+        """What the indices of all arms have in common, before the first ``renew``."""
+
+    def start(self, slots: int) -> IndexedState:
+        """A state with arrays for ``slots`` arms."""
+        return IndexedState(
+            index=self.index(),
+            arms=0,
+            tried=0,
+            leaves=1,
+            leader=0,
+            rewards=new_rewards(slots),
+            keys=new_tournament(slots),
+        )
+
+
+def renew(base: IndexedState, arms: int, horizon: float, log_horizon: float) -> IndexedState:
+    """No arm has been played: every index is infinite."""
+    forget(base.rewards, arms)
+    return replaced(
+        base,
+        index=renew_index(base.index, arms, horizon, log_horizon),
+        arms=arms,
+        tried=0,
+        leaves=open_tournament(base.keys, arms, math.inf),
+        leader=0,
+    )
+
+
+def pick(base: IndexedState, key: int, round: int, waiting: int) -> tuple[int, float]:
+    """The argmax of the index; untried arms have an infinite one."""
+    slot = next_untried(base.rewards, base.arms, base.tried, waiting)
+    if slot < 0:
+        slot = base.leader
+    return slot, 1.0
+
+
+def learn(base: IndexedState, choice: Choice, reward: float) -> IndexedState:
+    """Only the played arm's index moves."""
+    plays, total = earn(base.rewards, choice.slot, reward)
+    leader = rank(base.keys, base.leaves, choice.slot, index_of(base.index, plays, total))
+    return replaced(base, tried=base.tried + (1 if plays == 1 else 0), leader=slot_of(leader, base.leaves))
+
+
+register(IndexedState, renew=renew, pick=pick, learn=learn)

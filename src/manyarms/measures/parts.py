@@ -1,0 +1,73 @@
+"""Parts of a run: the rounds of a block or an episode, and sums over them.
+
+Sums of floats depend on their order, and parts that were rounded need not add up. So all sums of means and
+changes here are exact sums, rounded once (``math.fsum``): the parts of regret add up to the whole but for the last bit
+of each. The running sums of a simulation differ from them in their last bits.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .inputs import check_rounds, whole_numbers
+
+
+class Span(NamedTuple):
+    """One part; rounds are counted from 0, and ``end`` is the first of the next part."""
+
+    place: int
+    label: int
+    start: int
+    end: int
+
+
+class Parts(NamedTuple):
+    """A run cut into blocks or episodes."""
+
+    labels: NDArray[np.int64]  # of each round
+    edges: NDArray[np.int64]  # where parts begin, counted from 0; and the number of rounds
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return self.edges.size - 1
+
+    def spans(self) -> Iterator[Span]:
+        """Each part, in order."""
+        for place, (start, end) in enumerate(itertools.pairwise(self.edges.tolist())):
+            yield Span(place=place, label=int(self.labels[start]), start=start, end=end)
+
+
+def checked_parts(name: str, labels: ArrayLike, rounds: int) -> Parts:
+    """The parts of a run from the label of each round; labels never decrease."""
+    label = whole_numbers(name, labels)
+    check_rounds(name, label, rounds)
+    falls = np.flatnonzero(label[1:] < label[:-1])
+    if falls.size:
+        place = int(falls[0])
+        raise ValueError(
+            f"{name} must not decrease, but goes from {label[place]} to {label[place + 1]} in round {place + 2}; "
+            "number blocks and episodes in the order in which they were played"
+        )
+    inner = np.flatnonzero(label[1:] != label[:-1]) + 1
+    edges = np.concatenate([[0], inner, [rounds]]) if rounds else np.zeros(1)
+    return Parts(labels=label, edges=edges.astype(np.int64))
+
+
+def distinct(values: NDArray[np.int64]) -> int:
+    """How many different ones there are."""
+    return int(np.unique(values).size)
+
+
+def exact_sum(top: float, means: list[float]) -> float:
+    """The sum of top - mean, rounded once: differences are not rounded before they are summed."""
+    return math.fsum([top] * len(means) + [-mean for mean in means])
+
+
+def exact_difference(best: list[float], means: list[float]) -> float:
+    """The sum of best - mean, rounded once."""
+    return math.fsum(best + [-mean for mean in means])

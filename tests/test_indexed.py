@@ -1,0 +1,88 @@
+"""Bases with an index: one of one's own needs a state and two kernels, and is played like the package's."""
+
+import dataclasses
+import math
+import random
+from typing import NamedTuple
+
+import pytest
+
+import manyarms as ma
+from manyarms import checks
+from manyarms.bases.indexed import Indexed, IndexedState
+from manyarms.contract import Choice, index_of, learn, pick, register, renew
+from manyarms.specs import SPEC_TYPES, Positive
+
+
+class PessimistIndex(NamedTuple):
+    """A lower bound: mean - width · arms / plays."""
+
+    width: float
+    arms: int
+
+
+def renew_pessimist(index, arms, horizon, log_horizon):
+    return PessimistIndex(index.width, arms)
+
+
+def pessimist_index(index, plays, total):
+    return total / plays - index.width * index.arms / plays
+
+
+register(PessimistIndex, renew=renew_pessimist, index_of=pessimist_index)
+
+
+@dataclasses.dataclass(frozen=True)
+class Pessimist(Indexed):
+    width: Positive = 0.5
+
+    def index(self):
+        return PessimistIndex(width=self.width, arms=0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_pessimist():
+    yield
+    del SPEC_TYPES["Pessimist"]
+
+
+def test_the_largest_index_is_played_and_untried_arms_come_first():
+    dice = random.Random(5)
+    arms = 9
+    base = renew(Pessimist().start(arms + 3), arms, 1000.0, math.log(1000.0))
+    assert isinstance(base, IndexedState)
+    plays, sums = [0] * arms, [0.0] * arms
+    for round in range(1, 400):
+        slot, probability = pick(base, 0, round, 0)
+        untried = [place for place in range(arms) if plays[place] == 0]
+        if untried:
+            assert slot == untried[0]
+        else:
+            indices = [index_of(base.index, plays[place], sums[place]) for place in range(arms)]
+            assert indices[slot] == max(indices)
+        assert probability == 1.0
+        reward = float(dice.random() < 0.1 * slot)
+        base = learn(base, Choice(slot=slot, arm=slot, probability=1.0, block=1, round=round), reward)
+        plays[slot] += 1
+        sums[slot] += reward
+    assert base.rewards.plays[:arms].tolist() == plays
+    assert base.rewards.sums[:arms].tolist() == sums
+
+
+def test_a_new_subsample_reaches_the_index():
+    base = renew(Pessimist().start(8), 8, 100.0, math.log(100.0))
+    assert base.index.arms == 8
+    assert renew(base, 3, 100.0, math.log(100.0)).index.arms == 3
+
+
+@pytest.mark.compiled
+def test_an_index_of_ones_own_keeps_the_promises():
+    checks.check_base(Pessimist())
+
+
+def test_greedy_and_ucb_share_their_kernels():
+    greedy, ucb = ma.Greedy().start(3), ma.UCB().start(3)
+    assert type(greedy.index) is type(ucb.index)
+    assert greedy.index.width == 0.0
+    assert not ma.Greedy().is_scattered
+    assert ma.UCB().is_scattered
