@@ -199,8 +199,8 @@ def test_newton_needs_at_most_eight_steps(monkeypatch):
 
 def test_the_logarithm_is_natural_whatever_the_policys_is():
     base = renew(ma.KLUCB(width=2.0).start(3), 3, 1024.0, 10.0)
-    assert base.index.level == 2.0 * natural_log(1024.0)
-    assert renew(base, 3, 1.0, 0.0).index.level == 2.0 * natural_log(2.0)  # a horizon of 1 counts as 2
+    assert base.formula.level == 2.0 * natural_log(1024.0)
+    assert renew(base, 3, 1.0, 0.0).formula.level == 2.0 * natural_log(2.0)  # a horizon of 1 counts as 2
 
 
 def test_late_rewards_sweep_and_count_for_their_own_arm():

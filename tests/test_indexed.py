@@ -14,30 +14,30 @@ from manyarms.contract import Choice, index_of, learn, pick, register, renew
 from manyarms.specs import SPEC_TYPES, Positive
 
 
-class PessimistIndex(NamedTuple):
+class PessimistFormula(NamedTuple):
     """A lower bound: mean - width · arms / plays."""
 
     width: float
     arms: int
 
 
-def renew_pessimist(index, arms, horizon, log_horizon):
-    return PessimistIndex(index.width, arms)
+def renew_pessimist(formula, arms, horizon, log_horizon):
+    return PessimistFormula(formula.width, arms)
 
 
-def pessimist_index(index, plays, total):
-    return total / plays - index.width * index.arms / plays
+def pessimist_index(formula, plays, total):
+    return total / plays - formula.width * formula.arms / plays
 
 
-register(PessimistIndex, renew=renew_pessimist, index_of=pessimist_index)
+register(PessimistFormula, renew=renew_pessimist, index_of=pessimist_index)
 
 
 @dataclasses.dataclass(frozen=True)
 class Pessimist(Indexed):
     width: Positive = 0.5
 
-    def index(self):
-        return PessimistIndex(width=self.width, arms=0)
+    def formula(self):
+        return PessimistFormula(width=self.width, arms=0)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -58,7 +58,7 @@ def test_the_largest_index_is_played_and_untried_arms_come_first():
         if untried:
             assert slot == untried[0]
         else:
-            indices = [index_of(base.index, plays[place], sums[place]) for place in range(arms)]
+            indices = [index_of(base.formula, plays[place], sums[place]) for place in range(arms)]
             assert indices[slot] == max(indices)
         assert probability == 1.0
         reward = float(dice.random() < 0.1 * slot)
@@ -71,8 +71,8 @@ def test_the_largest_index_is_played_and_untried_arms_come_first():
 
 def test_a_new_subsample_reaches_the_index():
     base = renew(Pessimist().start(8), 8, 100.0, math.log(100.0))
-    assert base.index.arms == 8
-    assert renew(base, 3, 100.0, math.log(100.0)).index.arms == 3
+    assert base.formula.arms == 8
+    assert renew(base, 3, 100.0, math.log(100.0)).formula.arms == 3
 
 
 @pytest.mark.compiled
@@ -82,7 +82,7 @@ def test_an_index_of_ones_own_keeps_the_promises():
 
 def test_greedy_and_ucb_share_their_kernels():
     greedy, ucb = ma.Greedy().start(3), ma.UCB().start(3)
-    assert type(greedy.index) is type(ucb.index)
-    assert greedy.index.width == 0.0
+    assert type(greedy.formula) is type(ucb.formula)
+    assert greedy.formula.width == 0.0
     assert not ma.Greedy().is_scattered
     assert ma.UCB().is_scattered

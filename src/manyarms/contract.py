@@ -121,7 +121,7 @@ renew = _verb("renew")
 pick = _verb("pick")
 # learn(base, choice, reward) -> base.
 learn = _verb("learn")
-# index_of(index, plays, total) -> the index of an arm with so many plays and rewards that sum up to so much.
+# index_of(formula, plays, total) -> the index of an arm with so many plays and rewards that sum up to so much.
 index_of = _verb("index_of")
 
 # Worlds.

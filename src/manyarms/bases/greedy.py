@@ -12,7 +12,7 @@ import dataclasses
 from typing import ClassVar
 
 from .indexed import Indexed
-from .ucb import UCBIndex
+from .ucb import UCBFormula
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +28,6 @@ class Greedy(Indexed):
 
     is_scattered: ClassVar[bool] = False  # it mostly stays with one arm
 
-    def index(self) -> UCBIndex:
+    def formula(self) -> UCBFormula:
         """The mean alone."""
-        return UCBIndex(width=0.0, log_horizon=0.0)
+        return UCBFormula(width=0.0, log_horizon=0.0)

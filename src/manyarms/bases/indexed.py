@@ -1,8 +1,8 @@
 """Bases that play the arm with the largest index, where only the played arm's index moves.
 
-What an index is made of besides an arm's own plays is a state of its own, in ``IndexedState.index``, and its type says
-which index it is: kernels ``renew``, for a new subsample, and ``index_of``. All else is common: a tournament tree finds
-the argmax in O(log arms), ties go to the lower slot, and arms that have not been played come first.
+The formula of the index, with the numbers that all arms have in common, is a state of its own. Its type says which
+index it is, by the kernels ``renew``, for a new subsample, and ``index_of``. All else is common: a tournament tree
+finds the argmax in O(log arms), ties go to the lower slot, and arms that have not been played come first.
 """
 
 import abc
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..compiled import replaced
 from ..contract import Choice, index_of, register
-from ..contract import renew as renew_index
+from ..contract import renew as renew_formula
 from .base import Base, Rewards, earn, forget, new_rewards, next_untried
 from .tournament import new_tournament, open_tournament, rank, slot_of
 
@@ -22,7 +22,7 @@ from .tournament import new_tournament, open_tournament, rank, slot_of
 class IndexedState(NamedTuple):
     """A run over one subsample."""
 
-    index: Any  # what the indices of all arms have in common
+    formula: Any  # of the index (a field of that name would hide a method of tuples)
     arms: int
     tried: int  # how many arms have been played
     leaves: int
@@ -37,13 +37,13 @@ class Indexed(Base, abstract=True):
     is_scattered: ClassVar[bool] = True  # every round walks up a tree, mostly from another arm
 
     @abc.abstractmethod
-    def index(self) -> Any:
-        """What the indices of all arms have in common, before the first ``renew``."""
+    def formula(self) -> Any:
+        """That of the index, before the first ``renew``."""
 
     def start(self, slots: int) -> IndexedState:
         """A state with arrays for ``slots`` arms."""
         return IndexedState(
-            index=self.index(),
+            formula=self.formula(),
             arms=0,
             tried=0,
             leaves=1,
@@ -58,7 +58,7 @@ def renew(base: IndexedState, arms: int, horizon: float, log_horizon: float) -> 
     forget(base.rewards, arms)
     return replaced(
         base,
-        index=renew_index(base.index, arms, horizon, log_horizon),
+        formula=renew_formula(base.formula, arms, horizon, log_horizon),
         arms=arms,
         tried=0,
         leaves=open_tournament(base.keys, arms, math.inf),
@@ -77,7 +77,7 @@ def pick(base: IndexedState, key: int, round: int, waiting: int) -> tuple[int, f
 def learn(base: IndexedState, choice: Choice, reward: float) -> IndexedState:
     """Only the played arm's index moves."""
     plays, total = earn(base.rewards, choice.slot, reward)
-    leader = rank(base.keys, base.leaves, choice.slot, index_of(base.index, plays, total))
+    leader = rank(base.keys, base.leaves, choice.slot, index_of(base.formula, plays, total))
     return replaced(base, tried=base.tried + (1 if plays == 1 else 0), leader=slot_of(leader, base.leaves))
 
 

@@ -38,7 +38,7 @@ LEAST_GAP = 1e-300
 """Less counts as 0: the index is 1."""
 
 
-class KLIndex(NamedTuple):
+class KLFormula(NamedTuple):
     """What the bounds of all arms have in common."""
 
     width: float
@@ -64,9 +64,9 @@ class KLUCB(Indexed):
 
     width: Positive = 1.0
 
-    def index(self) -> KLIndex:
+    def formula(self) -> KLFormula:
         """The width; the horizon comes with the subsample."""
-        return KLIndex(width=self.width, level=0.0)
+        return KLFormula(width=self.width, level=0.0)
 
 
 @kernel
@@ -104,14 +104,14 @@ def kl_gap(mean: float, bound: float) -> float:
     return min(gap, own)
 
 
-def renew(index: KLIndex, arms: int, horizon: float, log_horizon: float) -> KLIndex:
+def renew(formula: KLFormula, arms: int, horizon: float, log_horizon: float) -> KLFormula:
     """The horizon of this subsample."""
-    return replaced(index, level=index.width * natural_log(max(horizon, 2.0)))
+    return replaced(formula, level=formula.width * natural_log(max(horizon, 2.0)))
 
 
-def kl_index(index: KLIndex, plays: int, total: float) -> float:
+def kl_index(formula: KLFormula, plays: int, total: float) -> float:
     """The gap, with a minus: indices crowd at 1, where floats are too coarse to tell them apart."""
-    return -kl_gap(total / plays, index.level / plays)
+    return -kl_gap(total / plays, formula.level / plays)
 
 
-register(KLIndex, renew=renew, index_of=kl_index)
+register(KLFormula, renew=renew, index_of=kl_index)

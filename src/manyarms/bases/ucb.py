@@ -18,7 +18,7 @@ from ..specs import Positive
 from .indexed import Indexed
 
 
-class UCBIndex(NamedTuple):
+class UCBFormula(NamedTuple):
     """What the bounds of all arms have in common; with width 0 they are the mean rewards."""
 
     width: float
@@ -43,19 +43,19 @@ class UCB(Indexed):
 
     width: Positive = 2.0
 
-    def index(self) -> UCBIndex:
+    def formula(self) -> UCBFormula:
         """The width; the horizon comes with the subsample."""
-        return UCBIndex(width=self.width, log_horizon=0.0)
+        return UCBFormula(width=self.width, log_horizon=0.0)
 
 
-def renew(index: UCBIndex, arms: int, horizon: float, log_horizon: float) -> UCBIndex:
+def renew(formula: UCBFormula, arms: int, horizon: float, log_horizon: float) -> UCBFormula:
     """The horizon of this subsample."""
-    return replaced(index, log_horizon=log_horizon)
+    return replaced(formula, log_horizon=log_horizon)
 
 
-def ucb_index(index: UCBIndex, plays: int, total: float) -> float:
+def ucb_index(formula: UCBFormula, plays: int, total: float) -> float:
     """Mean reward plus the width of its confidence interval."""
-    return total / plays + math.sqrt(index.width * index.log_horizon / plays)
+    return total / plays + math.sqrt(formula.width * formula.log_horizon / plays)
 
 
-register(UCBIndex, renew=renew, index_of=ucb_index)
+register(UCBFormula, renew=renew, index_of=ucb_index)
