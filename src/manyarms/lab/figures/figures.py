@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...atomic import at_once
-from ...intervals import means_and_half_widths
 from ...results import COLOURS, STYLES, draw_mean
 from ..running.files import CellResult
-from .statistics import Grid, difference, number, slope_over_horizons, with_half_width
+from .statistics import Grid, difference, means_of_ends, number, slope_over_horizons, with_half_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,8 +176,7 @@ def _draw_growth(panel: "Axes", grid: Grid, cells: dict[str, list[CellResult]]) 
             continue
         look = _look(grid, policy)
         horizons = np.array([result.cell.horizon for result in results])
-        found = [means_and_half_widths(result.column("regret")[:, -1]) for result in results]
-        means, half_widths = np.array([mean for mean, _ in found]), np.array([half for _, half in found])
+        means, half_widths = means_of_ends(results)
         drawn[policy] = panel.errorbar(
             horizons, means, yerr=half_widths, elinewidth=0.8, capsize=1.5, **(look | {"linestyle": "none"})
         )

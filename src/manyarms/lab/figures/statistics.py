@@ -109,13 +109,19 @@ def difference(first: CellResult, second: CellResult) -> Difference:
     return paired_difference(*final_regrets([first, second]))
 
 
+def means_of_ends(results: Sequence[CellResult]) -> tuple[Floats, Floats]:
+    """The mean final regret of each cell, and half the width of its interval."""
+    means, half_widths = zip(*(mean_and_half_width(result.final("regret")) for result in results), strict=True)
+    return np.array(means), np.array(half_widths)
+
+
 def final_regrets(results: Sequence[CellResult]) -> list[Floats]:
     """The final regret of each cell in the replications that all of them have, in the same order."""
     first = max(result.first for result in results)
     last = min(result.first + len(result.values) for result in results)
     if last <= first:
         raise ValueError("no replication was played in all of: " + "; ".join(result.cell.label for result in results))
-    return [result.column("regret")[first - result.first : last - result.first, -1] for result in results]
+    return [result.final("regret")[first - result.first : last - result.first] for result in results]
 
 
 class Grid:

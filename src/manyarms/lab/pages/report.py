@@ -5,13 +5,12 @@ script that draws them. It depends on the result files and on what the caller ad
 on the hour, not on the machine.
 """
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...intervals import means_and_half_widths
+from ...intervals import mean_and_half_width, means_and_half_widths
 from ...results import COLOURS
 from ...version import __version__
 from ..figures.figures import MARKERS, MARKS
@@ -20,12 +19,13 @@ from ..figures.statistics import (
     Grid,
     Slope,
     difference,
+    means_of_ends,
     number,
     slope_over_horizons,
     slope_within,
     with_half_width,
 )
-from ..running.files import CellResult, read_all
+from ..running.files import STUDY, CellResult, read_all, read_json
 from ..studies.study import Study, named_study
 from .html import Section as Section
 from .html import added, asset, drawn_page, facts, filled, settings, short, spec_text, table, text, write_page
@@ -46,13 +46,11 @@ PANELS = {
 }
 """What is drawn over time: by column, its heading and what it is."""
 
-
 SAME = "All policies meet the same arms with the same luck"
 APART = (
     'Some policies here were played in worlds of their own (see <a href="#settings">Settings</a>), so a difference is '
     "one of policy and world together."
 )
-
 
 FINDINGS: dict[str, Callable[[list[CellResult]], list[Section]]] = {}
 """What a named study has found, by its name, from the results of all its cells."""
@@ -76,10 +74,7 @@ def read_results(folder: str | Path) -> list[CellResult]:
 
 def file_of(folder: str | Path, study: Study) -> str:
     """The name of the file from which a study was run into a folder; nothing if the folder does not say."""
-    try:
-        said = json.loads((Path(folder) / "study.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
+    said = read_json(Path(folder) / STUDY)
     file = said.pop("file", "") if isinstance(said, dict) else ""
     return str(file) if said == study.to_json() else ""
 
@@ -158,7 +153,7 @@ def _cell_data(grid: Grid, world: str, horizon: int) -> dict[str, Any]:
     found = grid.at(world, horizon)
     policies = []
     for name, result in found.items():
-        ends = result.column("regret")[:, -1]
+        ends = result.final("regret")
         policies.append(
             {
                 "policy": grid.policies.index(name),
@@ -187,14 +182,14 @@ def _growth_data(grid: Grid, world: str) -> Iterator[dict[str, Any]]:
         if len(results) < 2:
             continue
         horizons = [result.cell.horizon for result in results]
-        found = [means_and_half_widths(result.column("regret")[:, -1]) for result in results]
+        means, half_widths = means_of_ends(results)
         fit = slope_over_horizons(results)
         ends = [horizons[0], horizons[-1]] if math.isfinite(fit.slope) else []
         yield {
             "policy": place,
             "x": horizons,
-            "mean": short([mean for mean, _ in found]),
-            "half": short([half for _, half in found]),
+            "mean": short(means),
+            "half": short(half_widths),
             "fit": {"x": ends, "y": short([fit.factor * end**fit.slope for end in ends])},
         }
 
@@ -230,14 +225,13 @@ def _beside(grid: Grid) -> str:
 
 
 def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
-    head = ["Policy", "Mean regret", "sd", "Restarts", "Arms drawn", "V", "V<sub>R</sub>", "L", "L<sub>R</sub>"]
+    head = ["Policy", "Mean regret", "sd", *(heading for heading, _ in PANELS.values())]
     lines = []
     for name, result in grid.at(world, horizon).items():
-        regret = result.column("regret")[:, -1]
-        mean, half_width = means_and_half_widths(regret)
+        regret = result.final("regret")
         spread = float(regret.std(ddof=1)) if len(regret) > 1 else math.nan
-        others = [number(float(result.column(column)[:, -1].mean())) for column in PANELS]
-        lines.append([_named(grid, name), with_half_width(float(mean), float(half_width)), number(spread), *others])
+        others = [number(float(result.final(column).mean())) for column in PANELS]
+        lines.append([_named(grid, name), with_half_width(*mean_and_half_width(regret)), number(spread), *others])
     caption = (
         f"After round {horizon:,} in the world “{text(world)}”: means over replications. ± is half the width of the "
         "95 % interval (Student’s t), sd the spread of single replications."
