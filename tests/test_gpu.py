@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import manyarms as ma
 from manyarms import gpu
 from manyarms.checks import BUSY_WORLD, examples
-from manyarms.compiled import Packed, PackedByTwo, Shared, loop, row_of
+from manyarms.compiled import PackedByTwo, Shared, loop, row_of
 from manyarms.states import copied
 from manyarms.trace import new_log
 from tests import simulated_gpu
@@ -438,7 +438,7 @@ def batch_of(cuda, states):
             if not parts[0].flags.writeable:
                 return Shared(array=parts[0])
             where = layout.slices[id(parts[0])]
-            kind = cuda.PACKED.get(where.step, Packed)
+            kind = cuda.packed_type(parts[0], where.step)
             packed = kind(array=room.view(parts[0].dtype), start=where.start, stop=where.stop, step=where.step)
             for row, part in enumerate(parts):
                 packed.array[row, where] = part

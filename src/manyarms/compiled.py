@@ -343,15 +343,19 @@ class Packed(NamedTuple):
     step: int
 
 
+class PackedInOnePiece(Packed):
+    """The same with a step of one. The type says so: a step that the compiler knows takes no register."""
+
+
 class PackedByTwo(Packed):
-    """The same with a step of two. The type says so: a step that the compiler knows takes no register."""
+    """The same with a step of two."""
 
 
 class PackedByFour(Packed):
     """The same with a step of four."""
 
 
-KNOWN_STEPS: dict[Any, int] = {PackedByTwo: 2, PackedByFour: 4}
+KNOWN_STEPS: dict[Any, int] = {PackedInOnePiece: 1, PackedByTwo: 2, PackedByFour: 4}
 
 
 def row_of(batch: Any, row: int) -> Any:
@@ -378,7 +382,8 @@ def _compiled_row_of(batch: Any, _row: Any) -> Callable[..., Any] | None:
             parts.append(f"{name}={field}.array")
         elif issubclass(part.instance_class, Packed):
             step = KNOWN_STEPS.get(part.instance_class, f"{field}.step")
-            parts.append(f"{name}={field}.array[row, {field}.start : {field}.stop : {step}]")
+            by = "" if step == 1 else f" : {step}"
+            parts.append(f"{name}={field}.array[row, {field}.start : {field}.stop{by}]")
         else:
             parts.append(f"{name}=row_of({field}, row)")
     names = {"State": batch.instance_class, "row_of": row_of}

@@ -354,11 +354,13 @@ def learn(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     watch_reward(state.tail, choice.slot, reward)
     loss = state.loss + (state.settings.top - reward)
     told = replaced(state, base=base_learns(state.base, choice, reward), loss=loss, block=after_round(state.block))
-    if rarely(loss >= state.threshold):
-        write_note(state.note, told.block, loss, state.threshold)
-        return open_block(replaced(told, counts=with_restart(told.counts)), 1, without_arms(state.start))
-    if rarely(told.block.left == 0):
-        return open_block(told, told.block.rank + 1, with_good_arms(told.start, told))
+    restarts = loss >= state.threshold
+    if rarely(restarts or told.block.left == 0):
+        if restarts:
+            write_note(state.note, told.block, loss, state.threshold)
+            told = replaced(told, counts=with_restart(told.counts))
+        start = without_arms(told.start) if restarts else with_good_arms(told.start, told)
+        return open_block(told, 1 if restarts else told.block.rank + 1, start)
     return told
 
 

@@ -296,6 +296,8 @@ def ask(state: EliminationState, round: int, waiting: int) -> Choice:
 def learn(state: EliminationState, choice: Choice, reward: float) -> EliminationState:
     """Add the weighted loss; eliminate; go on, open the next block, or restart."""
     told = replaced(state, block=after_round(state.block), move=STAY)
+    is_over = told.block.left == 0
+    rank = told.block.rank + 1
     slot = choice.slot
     if rarely(choice.probability < state.probability):  # arms were dropped since, and others moved into their slots
         slot = slot_of(state, choice.arm)
@@ -306,9 +308,11 @@ def learn(state: EliminationState, choice: Choice, reward: float) -> Elimination
             told = without(told, slot)
             if told.live == 0:
                 write_note(state.note, told.block, score, state.threshold)
-                return open_block(replaced(told, counts=with_restart(told.counts)), 1, 0)
-    if rarely(told.block.left == 0):
-        return open_block(told, told.block.rank + 1, told.live if state.settings.warm_start else 0)
+                told = replaced(told, counts=with_restart(told.counts))
+                is_over = True
+                rank = 1
+    if rarely(is_over):
+        return open_block(told, rank, told.live if state.settings.warm_start else 0)
     return told
 
 
