@@ -1,7 +1,7 @@
 """Inputs: what measures check of what they are given, before any work."""
 
 import reprlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from ..specs import FURTHEST
 
 Floats = NDArray[np.float64]
+
+
+class Log(NamedTuple):
+    """A run, with an entry for each round."""
+
+    arms: NDArray[np.int64]  # for kernels, their slots
+    means: Floats
+    next_means: Floats
 
 
 def finite_numbers(owner: str, name: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -99,10 +107,9 @@ def check_rounds(name: str, values: NDArray[Any], rounds: int) -> None:
         raise ValueError(f"arms has {rounds:,} rounds but {name} has {values.size:,}; give one entry for each round")
 
 
-def checked_log(arms: ArrayLike, means: ArrayLike, next_means: ArrayLike) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """The three arrays of a run, all of one length."""
-    played = whole_numbers("arms", arms)
-    mean, next_mean = unit_numbers("means", means, 1), unit_numbers("next_means", next_means, 1)
-    for name, array in (("means", mean), ("next_means", next_mean)):
-        check_rounds(name, array, played.size)
-    return played, mean, next_mean
+def checked_log(arms: ArrayLike, means: ArrayLike, next_means: ArrayLike) -> Log:
+    """A run from arrays of one length."""
+    log = Log(whole_numbers("arms", arms), unit_numbers("means", means, 1), unit_numbers("next_means", next_means, 1))
+    for name in ("means", "next_means"):
+        check_rounds(name, getattr(log, name), log.arms.size)
+    return log

@@ -60,20 +60,11 @@ class Starts(NamedTuple):
 class Path(NamedTuple):
     """The gaps of one arm from the opening of a window on."""
 
-    depth: int  # how many starts are on the stack
-    level: float  # the present gap
-    since: int  # the last round before the present level
-    total: float  # the sum of the gaps up to ``since``
-    carry: float  # what rounding has cut off the total
-
-
-def new_starts(rounds: int) -> Starts:
-    """Room for the starts of a window of that many rounds."""
-    return Starts(
-        rounds=np.zeros(rounds + 1, dtype=np.int64),
-        totals=np.zeros(rounds + 1),
-        overtaken=np.zeros(rounds + 1, dtype=np.int64),
-    )
+    depth: int = 0  # how many starts are on the stack
+    level: float = 0.0  # the present gap
+    since: int = 0  # the last round before the present level
+    total: float = 0.0  # the sum of the gaps up to ``since``
+    carry: float = 0.0  # what rounding has cut off the total
 
 
 @kernel

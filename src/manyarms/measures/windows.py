@@ -15,27 +15,16 @@ The same kernels serve a whole log, compiled, and a stream of rounds, as plain P
 0 in the order of their first plays.
 """
 
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import ceiling, floor, power
 from ..compiled import kernel, loop, rarely, replaced
-from .safety import (
-    Allowance,
-    Path,
-    Starts,
-    best_start,
-    changed,
-    checked,
-    fill_table,
-    first_unsafe,
-    new_starts,
-    opened_path,
-)
-
-Columns = TypeVar("Columns", bound=tuple[Any, ...])
+from ..states import empty
+from .inputs import Log
+from .safety import Allowance, Path, Starts, best_start, changed, checked, fill_table, first_unsafe, opened_path
 
 NO_SLOT = -1
 NO_PLACE = -1
@@ -95,82 +84,25 @@ class Room(NamedTuple):
 class Window(NamedTuple):
     """How far the open window has got."""
 
-    opened: int  # its first round
-    block: int  # the block that is being played, and …
-    block_opened: int  # … its first round in the window; the window's own where blocks do not matter
-    slots: int  # how many arms have been played since round 1 …
-    slots_before: int  # … and before the window opened
-    candidates: int  # how many arms have been played in the window or block
-    examined: int  # how many candidates were looked at
-    guard: int  # the slot of the candidate that is safe
-    path: Path  # of the guard
-    rows: int  # of evidence, …
-    rows_before: int  # … of which these belong to closed windows
-    shifts: int
+    opened: int = 1  # its first round
+    block: int = 0  # the block that is being played, and …
+    block_opened: int = 1  # … its first round in the window; the window's own where blocks do not matter
+    slots: int = 0  # how many arms have been played since round 1 …
+    slots_before: int = 0  # … and before the window opened
+    candidates: int = 0  # how many arms have been played in the window or block
+    examined: int = 0  # how many candidates were looked at
+    guard: int = NO_SLOT  # the slot of the candidate that is safe
+    path: Path = Path()  # of the guard
+    rows: int = 0  # of evidence, …
+    rows_before: int = 0  # … of which these belong to closed windows
+    shifts: int = 0
 
 
-def new_room(rounds: int, slots: int, rows: int, shifts: int) -> Room:
+def new_room(rounds: int, slots: int, rows: int) -> Room:
     """Empty arrays; pages that are never written cost nothing."""
-    return Room(
-        arms=Arms(
-            last_play=np.zeros(slots, dtype=np.int64),
-            gap=np.zeros(slots),
-            first_place=np.zeros(slots, dtype=np.int64),
-            before=np.zeros(slots),
-        ),
-        plays=Plays(
-            gap=np.zeros(rounds),
-            next_gap=np.zeros(rounds),
-            following=np.zeros(rounds, dtype=np.int64),
-            candidates=np.zeros(rounds, dtype=np.int64),
-        ),
-        starts=new_starts(2 * rounds),  # a play may change the level twice: when the arm is played, and by the play
-        evidence=Evidence(
-            slot=np.zeros(rows, dtype=np.int64),
-            start=np.zeros(rows, dtype=np.int64),
-            end=np.zeros(rows, dtype=np.int64),
-            shift=np.zeros(shifts, dtype=np.int64),
-            last_row=np.zeros(shifts, dtype=np.int64),
-        ),
-    )
-
-
-def resized(column: NDArray[Any], size: int) -> NDArray[Any]:
-    """A copy with room for ``size`` entries."""
-    result = np.zeros(size, dtype=column.dtype)
-    kept = min(size, column.size)
-    result[:kept] = column[:kept]
-    return result
-
-
-def all_resized(columns: Columns, size: int) -> Columns:
-    """The same for each array of a state."""
-    return type(columns)(*(resized(column, size) for column in columns))
-
-
-def with_rows(evidence: Evidence, rows: int) -> Evidence:
-    """With room for that many rows."""
-    return evidence._replace(
-        slot=resized(evidence.slot, rows), start=resized(evidence.start, rows), end=resized(evidence.end, rows)
-    )
-
-
-def first_window() -> Window:
-    """Before the first round."""
-    return Window(
-        opened=1,
-        block=0,
-        block_opened=1,
-        slots=0,
-        slots_before=0,
-        candidates=0,
-        examined=0,
-        guard=NO_SLOT,
-        path=Path(depth=0, level=0.0, since=0, total=0.0, carry=0.0),
-        rows=0,
-        rows_before=0,
-        shifts=0,
-    )
+    # A play may change the level twice: when the arm is played, and by the play.
+    starts = empty(Starts, 2 * rounds + 1)
+    return Room(arms=empty(Arms, slots), plays=empty(Plays, rounds), starts=starts, evidence=empty(Evidence, rows))
 
 
 @kernel
@@ -362,26 +294,16 @@ def log_loop(
     room: Room,
     window: Window,
     top: float,
-    slots: NDArray[np.int64],
-    means: NDArray[np.float64],
-    next_means: NDArray[np.float64],
+    log: Log,
     blocks: NDArray[np.int64],
     first: int,
 ) -> tuple[int, Window]:
     """The rounds of a log from ``first`` on, counted from 0, as far as there is room for evidence."""
     place = first
     # A round may show every arm to be unsafe, and if it is a shift, all of them again in the window that it opens.
-    while place < slots.size and window.rows + 2 * (window.slots + 1) <= room.evidence.slot.size:
-        window = told(
-            terms,
-            room,
-            window,
-            place + 1,
-            slots[place],
-            top - means[place],
-            top - next_means[place],
-            blocks[place] if terms.order == BLOCK else 0,
-        )
+    while place < log.arms.size and window.rows + 2 * (window.slots + 1) <= room.evidence.slot.size:
+        gap, next_gap = top - log.means[place], top - log.next_means[place]
+        window = told(terms, room, window, place + 1, log.arms[place], gap, next_gap, blocks[place])
         place += 1
     return place, window
 
