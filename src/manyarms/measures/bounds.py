@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .inputs import Floats, check_shapes, numbers_above, numbers_from
+from .inputs import Floats, bounded_numbers, check_shapes
 
 LOG_POWER = 3.0
 """The power of log T with which all proofs of the paper end."""
@@ -287,10 +287,8 @@ def checked(owner: str, **values: ArrayLike) -> list[Any]:
     """Arrays that can be broadcast: rounds of at least 1, exponents above 0, and measures of at least 0."""
     arrays = {}
     for name, value in values.items():
-        if name == "beta":
-            arrays[name] = numbers_above(owner, name, value, 0.0)
-        else:
-            arrays[name] = numbers_from(owner, name, value, 1.0 if name in ("horizon", "length", "lengths") else 0.0)
+        bound = 1.0 if name in ("horizon", "length", "lengths") else 0.0
+        arrays[name] = bounded_numbers(owner, name, value, bound, is_open=name == "beta")
     check_shapes(owner, **arrays)
     return list(arrays.values())
 

@@ -48,19 +48,13 @@ def check_shapes(owner: str, **arrays: NDArray[np.float64] | None) -> None:
         ) from None
 
 
-def numbers_from(owner: str, name: str, values: ArrayLike, least: float) -> NDArray[np.float64]:
-    """The values as an array of finite numbers of at least ``least``."""
+def bounded_numbers(owner: str, name: str, values: ArrayLike, bound: float, *, is_open: bool = False) -> Floats:
+    """The values as an array of finite numbers of at least ``bound``; above it, if that is open."""
     array = finite_numbers(owner, name, values)
-    if (array < least).any():
-        raise ValueError(f"{owner}: {name} must be at least {least:g}, not {array[array < least][0]:g}")
-    return array
-
-
-def numbers_above(owner: str, name: str, values: ArrayLike, bound: float) -> NDArray[np.float64]:
-    """The values as an array of finite numbers above ``bound``."""
-    array = finite_numbers(owner, name, values)
-    if (array <= bound).any():
-        raise ValueError(f"{owner}: {name} must be above {bound:g}, not {array[array <= bound][0]:g}")
+    is_bad = array <= bound if is_open else array < bound
+    if is_bad.any():
+        least = f"{'above' if is_open else 'at least'} {bound:g}"
+        raise ValueError(f"{owner}: {name} must be {least}, not {array[is_bad][0]:g}")
     return array
 
 

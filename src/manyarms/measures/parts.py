@@ -17,12 +17,16 @@ from .inputs import check_rounds, whole_numbers
 
 
 class Span(NamedTuple):
-    """One part; rounds are counted from 0, and ``end`` is the first of the next part."""
+    """One part."""
 
-    place: int
-    label: int
-    start: int
-    end: int
+    label: int  # the number of the block or episode
+    start: int  # its first round
+    end: int  # its last round
+
+    @property
+    def rounds(self) -> slice:
+        """Where arrays have its entries."""
+        return slice(self.start - 1, self.end)
 
 
 class Parts(NamedTuple):
@@ -38,8 +42,8 @@ class Parts(NamedTuple):
 
     def spans(self) -> Iterator[Span]:
         """Each part, in order."""
-        for place, (start, end) in enumerate(itertools.pairwise(self.edges.tolist())):
-            yield Span(place=place, label=int(self.labels[start]), start=start, end=end)
+        for start, end in itertools.pairwise(self.edges.tolist()):
+            yield Span(label=int(self.labels[start]), start=start + 1, end=end)
 
 
 def checked_parts(name: str, labels: ArrayLike, rounds: int) -> Parts:
@@ -63,11 +67,7 @@ def distinct(values: NDArray[np.int64]) -> int:
     return int(np.unique(values).size)
 
 
-def exact_sum(top: float, means: list[float]) -> float:
-    """The sum of top - mean, rounded once: differences are not rounded before they are summed."""
-    return math.fsum([top] * len(means) + [-mean for mean in means])
-
-
-def exact_difference(best: list[float], means: list[float]) -> float:
-    """The sum of best - mean, rounded once."""
-    return math.fsum(best + [-mean for mean in means])
+def exact_regret(best: list[float] | float, means: list[float]) -> float:
+    """The sum of best - mean, rounded once: differences are not rounded before they are summed."""
+    bests = best if isinstance(best, list) else [best] * len(means)
+    return math.fsum(bests + [-mean for mean in means])

@@ -145,11 +145,6 @@ def significant_shifts(
     blocks
         The block of each round, for ``order="block"``.
 
-    Returns
-    -------
-    Shifts
-        Their rounds, and for each the arms and intervals that show it.
-
     Examples
     --------
     An arm whose mean falls from 1 to 0 after its fifth play, and a policy that does not care:
@@ -163,19 +158,9 @@ def significant_shifts(
     Shift(round=7, opened=1, witnesses=(Witness(arm=7, start=6, end=7),))
     """
     log = checked_log(arms, means, next_means)
-    rule = ShiftRule(
-        beta=beta,
-        kappa=kappa,
-        preset=preset,
-        threshold_scale=threshold_scale,
-        budget_scale=budget_scale,
-        order=order,
-        rounding=rounding,
-        past=past,
-        top=top,
-        horizon=max(log.arms.size, 1),
-    )
     rounds = log.arms.size
+    scales = preset, threshold_scale, budget_scale
+    rule = ShiftRule(beta, kappa, *scales, order, rounding, past, top, horizon=max(rounds, 1))
     block = checked_blocks(rule, blocks, rounds)
     log, arm_of_slot = numbered(log)
     allowance = filled(rule.allowance(np.zeros(rounds + 1), rounds))
@@ -203,7 +188,9 @@ def first_unsafe_round(
     past: str = "first",
     top: float = 1.0,
 ) -> int | None:
-    """The round at which an arm stops being safe in a window that opens with ``start``.
+    """The round at which an arm stops being safe in a window that opens with ``start``; None if it does not.
+
+    It is the first round t such that the gaps of the arm sum up to too much on some interval from ``start`` to t.
 
     Parameters
     ----------
@@ -215,12 +202,6 @@ def first_unsafe_round(
         The window's first round, counted from 1.
     beta, kappa, threshold_scale, preset, past, top
         As for ``ShiftRule``.
-
-    Returns
-    -------
-    int or None
-        The first round t such that the gaps of the arm sum up to too much on some interval of rounds from ``start``
-        to t; None if there is none.
 
     Examples
     --------
@@ -281,11 +262,6 @@ def finite_significant_shifts(means: ArrayLike, threshold_scale: float = 1.0) ->
         The mean of each of K arms (column) in each of T rounds (row).
     threshold_scale
         As for ``FiniteShiftRule``.
-
-    Returns
-    -------
-    Shifts
-        Their rounds, and for each the interval on which each arm was too bad.
 
     Examples
     --------

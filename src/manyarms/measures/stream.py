@@ -43,7 +43,7 @@ class ShiftStream:
         self._window = Window()
 
     def tell(self, arm: int, mean: float, next_mean: float, block: int | None = None) -> Shift | None:
-        """One more round: the arm that was played, its mean, and its mean at the next round.
+        """One more round: the arm that was played, its mean, and its mean at the next round. Returns its shift, if any.
 
         Parameters
         ----------
@@ -51,11 +51,6 @@ class ShiftStream:
             As one entry of the arrays of ``significant_shifts``.
         block
             The block that is being played, for ``order="block"``.
-
-        Returns
-        -------
-        Shift or None
-            The shift, if this round is one.
         """
         owner, order, horizon = "ShiftStream", self.rule.order, self.rule.horizon
         arm = whole(owner, "arm", arm)

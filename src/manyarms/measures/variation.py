@@ -35,25 +35,16 @@ class Variation(NamedTuple):
 
 
 def realized_variation(arms: ArrayLike, means: ArrayLike, next_means: ArrayLike, *, until: str = "round") -> Variation:
-    """V, V_R, L and L_R of a run after each of its rounds.
+    """V, V_R, L and L_R of a run after each of its rounds. Sums are made as in a simulation: the same bits.
 
     Parameters
     ----------
-    arms
-        The arm played in each round, as whole numbers.
-    means
-        Its mean when it was played.
-    next_means
-        The mean of the same arm at the next round, played or not.
+    arms, means, next_means
+        A run, as for ``significant_shifts``.
     until
         ``"round"``: a play's change is that to the next round. ``"play"``: that to the same arm's next play in the
         run, if there is one, so that nothing is lost where arms move while they rest; then the entry of a round may
         depend on later ones. Where resting arms stand still the two are the same.
-
-    Returns
-    -------
-    Variation
-        Cumulative arrays. Sums are made round by round, as in a simulation: the same bits.
 
     Examples
     --------

@@ -226,28 +226,20 @@ def judged(terms: Terms, room: Room, window: Window, round: int, slot: int, gap:
 
 
 @kernel
-def reopened(window: Window, round: int, block: int, slots_before: int) -> Window:
-    """A new window that opens with the round of a shift."""
-    return replaced(
-        window,
-        opened=round,
-        block=block,
-        block_opened=round,
-        slots_before=slots_before,
-        candidates=0,
-        examined=0,
-        guard=NO_SLOT,
-        rows_before=window.rows,
-        shifts=window.shifts + 1,
-    )
-
-
-@kernel
 def next_block(window: Window, round: int, block: int) -> Window:
     """The same window with none but the next block's candidates; what was found of others is dropped."""
     return replaced(
         window, block=block, block_opened=round, candidates=0, examined=0, guard=NO_SLOT, rows=window.rows_before
     )
+
+
+@kernel
+def reopened(window: Window, round: int, block: int, slots_before: int) -> Window:
+    """A new window that opens with the round of a shift."""
+    window = replaced(
+        window, opened=round, slots_before=slots_before, rows_before=window.rows, shifts=window.shifts + 1
+    )
+    return next_block(window, round, block)
 
 
 @kernel
