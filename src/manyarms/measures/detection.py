@@ -4,11 +4,11 @@ import dataclasses
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..specs import whole
 from .entries import Entries
-from .inputs import whole_numbers
+from .inputs import Ints, whole_numbers
 from .safety import NEVER
 from .shifts import Shifts
 
@@ -91,7 +91,7 @@ def detections(shifts: Shifts | ArrayLike, restarts: ArrayLike) -> Detections:
     return Detections(false_restarts=tuple(np.delete(answers, first[is_answered]).tolist()), _entries=found)
 
 
-def increasing(name: str, rounds: ArrayLike) -> NDArray[np.int64]:
+def increasing(name: str, rounds: ArrayLike) -> Ints:
     """Rounds of a run, each after the one before it."""
     found = whole_numbers(name, rounds, each=name[:-1], remedy="give rounds, counted from 1")
     for round in found[:1].tolist():

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..policies.base import Policy
 from ..specs import fraction, plain_number
 from .entries import Entries
-from .inputs import checked_log
+from .inputs import Ints, checked_log
 from .parts import Parts, checked_parts, distinct, exact_regret
 from .variation import arriving_falls
 
@@ -83,12 +83,12 @@ class Episodes(Entries[Episode]):
     _entries: tuple[Episode, ...] = dataclasses.field(repr=False)
 
     @property
-    def restarts(self) -> NDArray[np.int64]:
+    def restarts(self) -> Ints:
         """The rounds after which the policy restarted."""
         return np.array([episode.end for episode in self if episode.ended == "restart"], dtype=np.int64)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """The number of rounds of each episode."""
         return np.array([episode.rounds for episode in self], dtype=np.int64)
 

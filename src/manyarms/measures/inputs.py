@@ -9,17 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 from ..specs import FURTHEST
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class Log(NamedTuple):
     """A run, with an entry for each round."""
 
-    arms: NDArray[np.int64]  # for kernels, their slots
+    arms: Ints  # for kernels, their slots
     means: Floats
     next_means: Floats
 
 
-def finite_numbers(owner: str, name: str, values: ArrayLike) -> NDArray[np.float64]:
+def finite_numbers(owner: str, name: str, values: ArrayLike) -> Floats:
     """The values as an array of finite numbers, of any shape."""
     try:
         array = np.asarray(values, dtype=np.float64)
@@ -35,7 +36,7 @@ def finite_numbers(owner: str, name: str, values: ArrayLike) -> NDArray[np.float
     return array
 
 
-def check_shapes(owner: str, **arrays: NDArray[np.float64] | None) -> None:
+def check_shapes(owner: str, **arrays: Floats | None) -> None:
     """An error unless the arrays that are given can be broadcast."""
     shapes = {name: array.shape for name, array in arrays.items() if array is not None and array.ndim}
     try:
@@ -60,7 +61,7 @@ def bounded_numbers(owner: str, name: str, values: ArrayLike, bound: float, *, i
 
 def whole_numbers(
     name: str, values: ArrayLike, each: str = "round", remedy: str = "number the arms and blocks first"
-) -> NDArray[np.int64]:
+) -> Ints:
     """The values as an array of whole numbers up to 2^62, one for each round or what else there is."""
     try:
         array = np.asarray(values)
@@ -77,7 +78,7 @@ def whole_numbers(
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-def unit_numbers(name: str, values: ArrayLike, dimensions: int, each: str = "round") -> NDArray[np.float64]:
+def unit_numbers(name: str, values: ArrayLike, dimensions: int, each: str = "round") -> Floats:
     """The values as an array of means, one for each round or what else there is."""
     try:
         array = np.asarray(values, dtype=np.float64)

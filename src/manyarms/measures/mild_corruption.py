@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..compiled import loop
 from ..specs import one_of
 from ..states import empty
-from .inputs import Log, checked_log
+from .inputs import Floats, Ints, Log, checked_log
 from .parts import checked_parts
 from .shifts import numbered
 
@@ -70,20 +70,13 @@ class Ranges(NamedTuple):
     """Where the mean of each slot has been in a part."""
 
     is_met: NDArray[np.bool_]  # whether it was played there yet
-    first: NDArray[np.float64]  # the mean with which it began the part
-    low: NDArray[np.float64]  # the least mean …
-    high: NDArray[np.float64]  # … and the greatest
+    first: Floats  # the mean with which it began the part
+    low: Floats  # the least mean …
+    high: Floats  # … and the greatest
 
 
 @loop
-def corruption_loop(
-    ranges: Ranges,
-    log: Log,
-    edges: NDArray[np.int64],
-    is_initial: bool,
-    levels: NDArray[np.float64],
-    worst: NDArray[np.int64],
-) -> None:
+def corruption_loop(ranges: Ranges, log: Log, edges: Ints, is_initial: bool, levels: Floats, worst: Ints) -> None:
     """For each part, the level of corruption and the arm it is that of: of equal ones, the first that gets there."""
     is_met, first, low, high = ranges
     slots, means, next_means = log

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .inputs import check_rounds, whole_numbers
+from .inputs import Ints, check_rounds, whole_numbers
 
 
 class Span(NamedTuple):
@@ -32,8 +32,8 @@ class Span(NamedTuple):
 class Parts(NamedTuple):
     """A run cut into blocks or episodes."""
 
-    labels: NDArray[np.int64]  # of each round
-    edges: NDArray[np.int64]  # where parts begin, counted from 0; and the number of rounds
+    labels: Ints  # of each round
+    edges: Ints  # where parts begin, counted from 0; and the number of rounds
 
     @property
     def number(self) -> int:
@@ -62,7 +62,7 @@ def checked_parts(name: str, labels: ArrayLike, rounds: int) -> Parts:
     return Parts(labels=label, edges=edges.astype(np.int64))
 
 
-def distinct(values: NDArray[np.int64]) -> int:
+def distinct(values: Ints) -> int:
     """How many different ones there are."""
     return int(np.unique(values).size)
 

@@ -13,13 +13,13 @@ import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..compiled import kernel, loop
 from ..specs import fraction, one_of
 from ..states import empty
 from .entries import Entries
-from .inputs import Log, checked_log, unit_numbers
+from .inputs import Floats, Ints, Log, checked_log, unit_numbers
 from .parts import checked_parts, distinct, exact_regret
 from .shifts import numbered
 
@@ -125,7 +125,7 @@ def decomposed_regret(
     return RegretParts(*accounted(top, log.means, best_mean), best=best, _entries=tuple(found))
 
 
-def accounted(top: float, means: NDArray[np.float64], best_means: NDArray[np.float64]) -> tuple[float, float, float]:
+def accounted(top: float, means: Floats, best_means: Floats) -> tuple[float, float, float]:
     """The regret of some rounds, and its two parts."""
     mean, best = means.tolist(), best_means.tolist()
     return exact_regret(top, mean), exact_regret(top, best), exact_regret(best, mean)
@@ -134,9 +134,9 @@ def accounted(top: float, means: NDArray[np.float64], best_means: NDArray[np.flo
 class Room(NamedTuple):
     """What the kernels write to: one entry for each slot, and a tree over the slots of a part."""
 
-    place: NDArray[np.int64]  # slot -> its leaf in the part, counted from 1; 0: not met yet
-    first: NDArray[np.float64]  # slot -> the mean with which it began the part
-    tree: NDArray[np.float64]  # the means at the leaves, one for each slot, and above them the larger of two
+    place: Ints  # slot -> its leaf in the part, counted from 1; 0: not met yet
+    first: Floats  # slot -> the mean with which it began the part
+    tree: Floats  # the means at the leaves, one for each slot, and above them the larger of two
 
 
 @kernel
@@ -149,7 +149,7 @@ def leaves_for(slots: int) -> int:
 
 
 @kernel
-def write_leaf(tree: NDArray[np.float64], leaves: int, leaf: int, mean: float) -> None:
+def write_leaf(tree: Floats, leaves: int, leaf: int, mean: float) -> None:
     """An arm's mean has changed: so may the largest ones above it."""
     node = leaves + leaf
     tree[node] = mean
@@ -178,7 +178,7 @@ def meet_arms(room: Room, log: Log, start: int, end: int) -> tuple[int, int]:
 
 
 @kernel
-def follow_one(log: Log, start: int, end: int, slot: int, present: float, best_mean: NDArray[np.float64]) -> None:
+def follow_one(log: Log, start: int, end: int, slot: int, present: float, best_mean: Floats) -> None:
     """The mean of one arm in each round of a part, which it begins with the mean ``present``."""
     for entry in range(start, end):
         if log.arms[entry] == slot:
@@ -202,9 +202,7 @@ def plant(room: Room, log: Log, start: int, end: int, leaves: int) -> None:
 
 
 @kernel
-def follow_all(
-    room: Room, log: Log, start: int, end: int, arms: int, spare: float, best_mean: NDArray[np.float64]
-) -> None:
+def follow_all(room: Room, log: Log, start: int, end: int, arms: int, spare: float, best_mean: Floats) -> None:
     """The largest mean in each round of a part, of its arms and the one to spare."""
     leaves = leaves_for(arms)
     plant(room, log, start, end, leaves)
@@ -217,13 +215,7 @@ def follow_all(
 
 @loop
 def best_loop(
-    room: Room,
-    log: Log,
-    edges: NDArray[np.int64],
-    spare: NDArray[np.float64],
-    is_initial: bool,
-    best_mean: NDArray[np.float64],
-    best_slot: NDArray[np.int64],
+    room: Room, log: Log, edges: Ints, spare: Floats, is_initial: bool, best_mean: Floats, best_slot: Ints
 ) -> None:
     """The mean of the best arm in each round of each part; with ``is_initial`` also which arm that is, or -1."""
     for part in range(edges.size - 1):

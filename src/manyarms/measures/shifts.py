@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..specs import whole
 from ..states import empty, grown, mapped
 from .entries import Entries
-from .inputs import Log, check_rounds, checked_log, unit_numbers, whole_numbers
+from .inputs import Ints, Log, check_rounds, checked_log, unit_numbers, whole_numbers
 from .rules import FiniteShiftRule, ShiftRule
 from .safety import TOLERANCE, Allowance, Starts
 from .windows import (
@@ -76,9 +76,9 @@ class Shifts(Entries[Shift]):
     _noun = "shift"
     rule: ShiftRule | FiniteShiftRule
     horizon: int
-    rounds: NDArray[np.int64]
+    rounds: Ints
     _evidence: Evidence = dataclasses.field(repr=False)
-    _arm_of_slot: NDArray[np.int64] = dataclasses.field(repr=False)
+    _arm_of_slot: Ints = dataclasses.field(repr=False)
 
     def __len__(self) -> int:
         return int(self.rounds.size)
@@ -93,7 +93,7 @@ class Shifts(Entries[Shift]):
         return f"<{count}{': ' if shown else ''}{shown} ({self.rule})>"
 
 
-def shift_of(evidence: Evidence, number: int, opened: int, arm_of_slot: Sequence[int] | NDArray[np.int64]) -> Shift:
+def shift_of(evidence: Evidence, number: int, opened: int, arm_of_slot: Sequence[int] | Ints) -> Shift:
     """The shift with that number, which closed the window that opened then."""
     first = evidence.last_row[number - 1] if number else 0
     rows = slice(first, evidence.last_row[number])
@@ -106,7 +106,7 @@ def shift_of(evidence: Evidence, number: int, opened: int, arm_of_slot: Sequence
 
 
 def shifts_of_evidence(
-    rule: ShiftRule | FiniteShiftRule, horizon: int, evidence: Evidence, shifts: int, arm_of_slot: NDArray[np.int64]
+    rule: ShiftRule | FiniteShiftRule, horizon: int, evidence: Evidence, shifts: int, arm_of_slot: Ints
 ) -> Shifts:
     """The shifts that the kernels wrote down."""
     rows = int(evidence.last_row[shifts - 1]) if shifts else 0
@@ -228,7 +228,7 @@ def first_unsafe_round(
     return int(safe_loop(allowance, empty(Starts, 2 * length + 1), state, plays, start, rounds)) or None
 
 
-def one_arm(rule: ShiftRule, places: NDArray[np.int64], log: Log, opened: int) -> tuple[Arms, Plays]:
+def one_arm(rule: ShiftRule, places: Ints, log: Log, opened: int) -> tuple[Arms, Plays]:
     """An arm that was played at these places of a run, and its plays in a window from ``opened`` to the end."""
     is_earlier = places < opened - 1
     earlier, later = places[is_earlier], places[~is_earlier]
@@ -303,7 +303,7 @@ def filled(allowance: Allowance) -> Allowance:
     return allowance
 
 
-def numbered(log: Log) -> tuple[Log, NDArray[np.int64]]:
+def numbered(log: Log) -> tuple[Log, Ints]:
     """The log with slots for arms, numbered in the order of first plays, and the arm of each slot."""
     arms = log.arms
     if arms.size == 0:
@@ -318,7 +318,7 @@ def numbered(log: Log) -> tuple[Log, NDArray[np.int64]]:
     return log._replace(arms=slots), arm_of_slot
 
 
-def checked_blocks(rule: ShiftRule, blocks: ArrayLike | None, rounds: int) -> NDArray[np.int64]:
+def checked_blocks(rule: ShiftRule, blocks: ArrayLike | None, rounds: int) -> Ints:
     """The block of each round; 0, unless the order asks for it."""
     if rule.order != "block":
         if blocks is not None:

@@ -16,10 +16,10 @@ Deviations: none with ``until="round"``. ``until="play"`` is for worlds in which
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..specs import one_of
-from .inputs import checked_log
+from .inputs import Floats, Ints, checked_log
 
 UNTILS = ("round", "play")
 """Until when a play's arm is followed: the next round, as the paper has it, or its own next play."""
@@ -28,10 +28,10 @@ UNTILS = ("round", "play")
 class Variation(NamedTuple):
     """The four measures after each round, counted from the first; the entry of round t has the index t - 1."""
 
-    variation: NDArray[np.float64]  # V
-    rotting_variation: NDArray[np.float64]  # V_R
-    changes: NDArray[np.int64]  # L
-    rotting_changes: NDArray[np.int64]  # L_R
+    variation: Floats  # V
+    rotting_variation: Floats  # V_R
+    changes: Ints  # L
+    rotting_changes: Ints  # L_R
 
 
 def realized_variation(arms: ArrayLike, means: ArrayLike, next_means: ArrayLike, *, until: str = "round") -> Variation:
@@ -70,16 +70,14 @@ def realized_variation(arms: ArrayLike, means: ArrayLike, next_means: ArrayLike,
     )
 
 
-def arriving_falls(mean: NDArray[np.float64], next_mean: NDArray[np.float64]) -> NDArray[np.float64]:
+def arriving_falls(mean: Floats, next_mean: Floats) -> Floats:
     """By how much the arm of the round before has fallen when a round begins; nothing before the first."""
     fall = np.zeros_like(mean)
     fall[1:] = mean[:-1] - next_mean[:-1]
     return fall
 
 
-def mean_until_play(
-    played: NDArray[np.int64], mean: NDArray[np.float64], next_mean: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def mean_until_play(played: Ints, mean: Floats, next_mean: Floats) -> Floats:
     """The mean with which each play's arm is played again; where it is not, that of the next round."""
     order = np.argsort(played, kind="stable")
     again = played[order[1:]] == played[order[:-1]]

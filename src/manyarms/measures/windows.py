@@ -17,13 +17,10 @@ The same kernels serve a whole log, compiled, and a stream of rounds, as plain P
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..arithmetic import ceiling, floor, power
 from ..compiled import kernel, loop, rarely, replaced
 from ..states import empty
-from .inputs import Log
+from .inputs import Floats, Ints, Log
 from .safety import Allowance, Path, Starts, best_start, changed, checked, fill_table, first_unsafe, opened_path
 
 NO_SLOT = -1
@@ -46,30 +43,30 @@ class Terms(NamedTuple):
 class Arms(NamedTuple):
     """One entry for each slot."""
 
-    last_play: NDArray[np.int64]  # the round; 0 before the first
-    gap: NDArray[np.float64]  # since then
+    last_play: Ints  # the round; 0 before the first
+    gap: Floats  # since then
     # These two mean something if the last play lies in the window.
-    first_place: NDArray[np.int64]  # of its first play in the window
-    before: NDArray[np.float64]  # its gap in the window up to that play
+    first_place: Ints  # of its first play in the window
+    before: Floats  # its gap in the window up to that play
 
 
 class Plays(NamedTuple):
     """One entry for each round of the window: its place is the round less the opening one."""
 
-    gap: NDArray[np.float64]  # of the arm that was played
-    next_gap: NDArray[np.float64]  # of the same arm, from the next round on
-    following: NDArray[np.int64]  # the place of the same arm's next play, or NO_PLACE
-    candidates: NDArray[np.int64]  # not by place: slots, in the order of their first plays in the window or block
+    gap: Floats  # of the arm that was played
+    next_gap: Floats  # of the same arm, from the next round on
+    following: Ints  # the place of the same arm's next play, or NO_PLACE
+    candidates: Ints  # not by place: slots, in the order of their first plays in the window or block
 
 
 class Evidence(NamedTuple):
     """Why each candidate is unsafe: one row for each, window after window."""
 
-    slot: NDArray[np.int64]
-    start: NDArray[np.int64]  # first and …
-    end: NDArray[np.int64]  # … last round of an interval on which its gaps sum up to too much
-    shift: NDArray[np.int64]  # for each shift, not row: its round …
-    last_row: NDArray[np.int64]  # … and the number of rows up to it
+    slot: Ints
+    start: Ints  # first and …
+    end: Ints  # … last round of an interval on which its gaps sum up to too much
+    shift: Ints  # for each shift, not row: its round …
+    last_row: Ints  # … and the number of rows up to it
 
 
 class Room(NamedTuple):
@@ -261,13 +258,13 @@ def told(
 
 
 @loop
-def table_loop(table: NDArray[np.float64], scale: float, rate: float) -> None:
+def table_loop(table: Floats, scale: float, rate: float) -> None:
     """Fill a table of allowances."""
     fill_table(table, scale, rate, 0)
 
 
 @loop
-def slot_loop(arms: NDArray[np.int64], known: NDArray[np.int64], slots: NDArray[np.int64]) -> int:
+def slot_loop(arms: Ints, known: Ints, slots: Ints) -> int:
     """Number the arms in the order of their first plays; ``known`` has room for each arm and is 0."""
     count = 0
     for place in range(arms.size):
@@ -282,13 +279,7 @@ def slot_loop(arms: NDArray[np.int64], known: NDArray[np.int64], slots: NDArray[
 
 @loop
 def log_loop(
-    terms: Terms,
-    room: Room,
-    window: Window,
-    top: float,
-    log: Log,
-    blocks: NDArray[np.int64],
-    first: int,
+    terms: Terms, room: Room, window: Window, top: float, log: Log, blocks: Ints, first: int
 ) -> tuple[int, Window]:
     """The rounds of a log from ``first`` on, counted from 0, as far as there is room for evidence."""
     place = first
@@ -308,7 +299,7 @@ def safe_loop(allowance: Allowance, starts: Starts, arms: Arms, plays: Plays, op
 
 @kernel
 def followed_row(
-    allowance: Allowance, starts: Starts, gaps: NDArray[np.float64], arm: int, opened: int, round: int
+    allowance: Allowance, starts: Starts, gaps: Floats, arm: int, opened: int, round: int
 ) -> tuple[Path, int]:
     """As ``followed``, for an arm whose gap in each round is known."""
     path = opened_path(starts, opened, gaps[arm, opened - 1])
@@ -323,9 +314,7 @@ def followed_row(
 
 
 @loop
-def finite_loop(
-    allowance: Allowance, starts: Starts, evidence: Evidence, gaps: NDArray[np.float64], progress: NDArray[np.int64]
-) -> None:
+def finite_loop(allowance: Allowance, starts: Starts, evidence: Evidence, gaps: Floats, progress: Ints) -> None:
     """The significant shifts among finitely many arms, given the gap of each arm (row) in each round (column).
 
     ``progress`` holds the round that opened the present window and the numbers of rows of evidence and of shifts.

@@ -51,7 +51,11 @@ def estimate_from_means(means: ArrayLike, *, top: float | None = 1.0, depth: flo
             f"{owner}: means must lie between 0 and the top, {most:g}, not {bad[0]:g}; "
             "scale rewards to [0, 1], or give a larger top, or None to estimate it"
         )
-    threshold = threshold_of(mean, top, depth)
+    if depth is None:
+        # Given the mean at the threshold, the better ones are a sample of the tail.
+        threshold = float(mean[max(min(int(UPPER_SHARE * mean.size), mean.size - 1), 1)])
+    else:
+        threshold = (float(mean[0]) if top is None else top) - depth
     tail = mean[mean > threshold]
     check_tail(owner, tail.size, mean.size, depth)
     warnings = []
@@ -62,14 +66,6 @@ def estimate_from_means(means: ArrayLike, *, top: float | None = 1.0, depth: flo
     else:
         fit = gaps_fit(owner, tail, threshold, top, warnings)
     return estimate_of(fit, threshold, mean.size, tail.size / mean.size, warnings)
-
-
-def threshold_of(mean: Floats, top: float | None, depth: float | None) -> float:
-    """The mean below which an arm is no part of the tail, given all of them from the best on."""
-    if depth is None:
-        within = max(min(int(UPPER_SHARE * mean.size), mean.size - 1), 1)
-        return float(mean[within])  # given this one, the better ones are a sample of the tail
-    return (float(mean[0]) if top is None else top) - depth
 
 
 def check_tail(owner: str, tail_arms: int, arms: int, depth: float | None) -> None:
