@@ -20,9 +20,8 @@ from manyarms.measures import (
     estimate_from_means,
     estimate_from_noisy_means,
 )
-from manyarms.measures.reservoir.observations import counts_of
-from manyarms.measures.reservoir.tail import Tail
-from manyarms.measures.reservoir.weights import CLOSE, fitted_weights
+from manyarms.measures.reservoir.observations import Counts
+from manyarms.measures.reservoir.tail import CLOSE, Tail, fitted_weights
 from tests.reference import reservoir as reference
 from tests.reference import sizes
 
@@ -213,7 +212,7 @@ def test_the_likelihood_of_counts_is_that_of_quadrature():
     random = np.random.default_rng(8)
     plays = random.integers(5, 25, 30).astype(float)
     successes = random.binomial(plays.astype(int), drawn_means(random, 1.0, 30)).astype(float)
-    observations = counts_of(successes, plays)
+    observations = Counts(successes, plays)
     tail = Tail(observations, 0.5, 1.0)
     assert tail.bins.shape[1] == 4
     edges = np.sin(np.linspace(0.0, math.asin(math.sqrt(0.5)), 5)) ** 2
@@ -417,7 +416,10 @@ def test_advice_passes_warnings_on():
             "0 of 9 means lie within the depth, too few to tell; give more",
         ),
         (lambda: estimate_from_means([0.5] * 9), "a quarter of the arms has the best mean; for rates of success use"),
-        (lambda: estimate_from_counts([1] * 9, [3] * 8), "successes has 9 arms but plays has 8; give one for each"),
+        (
+            lambda: estimate_from_counts([1] * 9, [3] * 8),
+            r"successes has 9 arms but plays has shape \(8,\); give one for each",
+        ),
         (lambda: estimate_from_counts([1] * 9, 0), "plays must be at least 1, not 0"),
         (lambda: estimate_from_counts([-1] * 9, 3), "successes must be at least 0, not -1"),
         (lambda: estimate_from_counts([1] * 8 + [4], 3), "successes must be at most plays, not 4 of 3 for arm 8"),

@@ -25,6 +25,7 @@ from manyarms.measures import (
     windows,
 )
 from manyarms.policies.elimination import Elimination
+from manyarms.states import empty
 from tests.reference import shifts as reference
 
 # ---------------------------------------------------------------- random runs
@@ -195,14 +196,12 @@ def uncompiled(run, options):
     rule = ShiftRule(**options, horizon=len(run.arms))
     allowance = rule.allowance(np.zeros(len(run.arms) + 1), len(run.arms))
     safety.fill_table(allowance.table, allowance.scale, allowance.rate, 0)
-    room = windows.new_room(len(run.arms), len(run.arms), 4 * len(run.arms) + 5000, len(run.arms))
+    room = windows.new_room(len(run.arms), len(run.arms), 4 * len(run.arms) + 5000)
     number = {arm: slot for slot, arm in enumerate(dict.fromkeys(run.arms))}
     slots = np.array([number[arm] for arm in run.arms])
-    means, next_means, blocks = np.array(run.means), np.array(run.next_means), np.array(run.blocks)
+    log = windows.Log(slots, np.array(run.means), np.array(run.next_means))
     loop = windows.log_loop.function
-    place, window = loop(
-        rule.terms(allowance), room, windows.first_window(), rule.top, slots, means, next_means, blocks, 0
-    )
+    place, window = loop(rule.terms(allowance), room, windows.Window(), rule.top, log, np.array(run.blocks), 0)
     assert place == len(run.arms)
     rows = int(room.evidence.last_row[window.shifts - 1]) if window.shifts else 0
     return room.evidence.shift[: window.shifts], room.evidence.start[:rows], room.evidence.end[:rows]
@@ -365,7 +364,7 @@ def depths(gaps, beta, scale):
     rounds = len(gaps)
     allowance = ShiftRule(beta=beta, threshold_scale=scale).allowance(np.zeros(rounds + 2), rounds)
     safety.fill_table(allowance.table, allowance.scale, allowance.rate, 0)
-    starts = safety.new_starts(rounds)
+    starts = empty(safety.Starts, rounds + 1)
     path, result = safety.opened_path(starts, 1, gaps[0]), []
     for last in range(1, rounds):
         path, is_lost = safety.checked(starts, allowance, path, last)
@@ -439,7 +438,7 @@ def test_sums_of_many_levels_lose_nothing_to_rounding():
     rounds = 20_000
     levels = [0.1, 0.3] * (rounds // 2)  # always rounded the same way
     allowance = ShiftRule(beta=1.0, threshold_scale=1e6).allowance(np.zeros(0), rounds)
-    starts = safety.new_starts(rounds)
+    starts = empty(safety.Starts, rounds + 1)
     path = safety.opened_path(starts, 1, levels[0])
     for last in range(1, rounds):
         path = safety.changed(starts, allowance, path, last, levels[last])

@@ -6,10 +6,12 @@ with the numbers of its parts for names.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
+
+Columns = TypeVar("Columns")
 
 
 def folded(state: Any, leaf: Callable[..., Any], join: Callable[[Any, dict[str, Any]], Any], *others: Any) -> Any:
@@ -46,6 +48,17 @@ def mapped(function: Callable[..., Any], state: Any, *others: Any) -> Any:
 def rebuilt(state: Any, parts: dict[str, Any]) -> Any:
     """A state of the same type with these parts."""
     return type(state)(*parts.values()) if hasattr(state, "_fields") else tuple(parts.values())
+
+
+def empty(kind: type[Columns], size: int) -> Columns:
+    """A state of arrays alone, of the types that its fields are declared with, and of one size."""
+    declared = (get_args(get_args(hint)[1])[0] for hint in get_type_hints(kind).values())
+    return kind(*(np.zeros(size, dtype=dtype) for dtype in declared))
+
+
+def grown(columns: Columns, size: int) -> Columns:
+    """The array, or each array of a state, with room for that many entries."""
+    return cast(Columns, mapped(lambda column: np.pad(column, (0, size - column.size)), columns))
 
 
 def names_of(state: Any) -> tuple[str, ...]:

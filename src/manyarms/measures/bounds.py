@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .inputs import Floats, check_shapes, numbers_above, numbers_from
+from .inputs import Floats, bounded_numbers, check_shapes
 
 LOG_POWER = 3.0
 """The power of log T with which all proofs of the paper end."""
@@ -53,8 +53,8 @@ def stationary_rate(horizon: ArrayLike, beta: ArrayLike, *, logs: bool = False) 
     >>> stationary_rate(10_000, beta=1.0)
     100.0
     """
-    rounds, exponent = checked("stationary_rate", horizon, beta)
-    return plain(with_logs(rounds ** (exponent / (exponent + 1.0)), rounds, logs))
+    rounds, exponent = checked("stationary_rate", horizon=horizon, beta=beta)
+    return plain(stationary(rounds, exponent), rounds, logs)
 
 
 def changes_rate(horizon: ArrayLike, beta: ArrayLike, changes: ArrayLike, *, logs: bool = False) -> Rate:
@@ -75,11 +75,8 @@ def changes_rate(horizon: ArrayLike, beta: ArrayLike, changes: ArrayLike, *, log
     >>> changes_rate(10_000, beta=1.0, changes=3)
     200.0
     """
-    rounds, exponent = checked("changes_rate", horizon, beta)
-    number = numbers_from("changes_rate", "changes", changes, 0.0)
-    check_shapes("changes_rate", horizon=rounds, beta=exponent, changes=number)
-    rate = (number + 1.0) ** (1.0 / (exponent + 1.0)) * rounds ** (exponent / (exponent + 1.0))
-    return plain(with_logs(rate, rounds, logs))
+    rounds, exponent, number = checked("changes_rate", horizon=horizon, beta=beta, changes=changes)
+    return plain(in_parts(rounds, exponent, number), rounds, logs)
 
 
 def variation_rate(horizon: ArrayLike, beta: ArrayLike, variation: ArrayLike, *, logs: bool = False) -> Rate:
@@ -100,11 +97,8 @@ def variation_rate(horizon: ArrayLike, beta: ArrayLike, variation: ArrayLike, *,
     >>> round(variation_rate(1_000_000, beta=1.0, variation=1.0), 6)
     11000.0
     """
-    rounds, exponent = checked("variation_rate", horizon, beta)
-    total = numbers_from("variation_rate", "variation", variation, 0.0)
-    check_shapes("variation_rate", horizon=rounds, beta=exponent, variation=total)
-    moving = total ** (1.0 / (exponent + 2.0)) * rounds ** ((exponent + 1.0) / (exponent + 2.0))
-    return plain(with_logs(moving + rounds ** (exponent / (exponent + 1.0)), rounds, logs))
+    rounds, exponent, total = checked("variation_rate", horizon=horizon, beta=beta, variation=variation)
+    return plain(moving(rounds, exponent, total) + stationary(rounds, exponent), rounds, logs)
 
 
 def blackbox_rate(
@@ -135,9 +129,8 @@ def blackbox_rate(
     >>> blackbox_rate(10_000, beta=1.0, changes=3), blackbox_rate(10_000, beta=0.5, changes=3)
     (200.0, 200.0)
     """
-    rounds, exponent = checked("blackbox_rate", horizon, beta)
-    exponent = np.maximum(exponent, 1.0)
-    return smaller_rate("blackbox_rate", rounds, exponent, ("changes", changes), ("variation", variation), logs)
+    rounds, exponent, number, total = either("blackbox_rate", horizon, beta, changes=changes, variation=variation)
+    return plain(smaller(rounds, np.maximum(exponent, 1.0), number, total), rounds, logs)
 
 
 def elimination_rate(
@@ -168,9 +161,10 @@ def elimination_rate(
     >>> elimination_rate(10_000, beta=1.0, shifts=3, rotting_variation=0.0)
     100.0
     """
-    rounds, exponent = checked("elimination_rate", horizon, beta)
-    measures = ("shifts", shifts), ("rotting_variation", rotting_variation)
-    return smaller_rate("elimination_rate", rounds, exponent, *measures, logs)
+    rounds, exponent, number, total = either(
+        "elimination_rate", horizon, beta, shifts=shifts, rotting_variation=rotting_variation
+    )
+    return plain(smaller(rounds, exponent, number, total), rounds, logs)
 
 
 def lower_rate(
@@ -201,9 +195,8 @@ def lower_rate(
     >>> lower_rate(10_000, beta=1.0, rotting_changes=0)
     100.0
     """
-    rounds, exponent = checked("lower_rate", horizon, beta)
-    measures = ("rotting_changes", rotting_changes), ("rotting_variation", rotting_variation)
-    return smaller_rate("lower_rate", rounds, exponent, *measures, logs=False)
+    measures = {"rotting_changes": rotting_changes, "rotting_variation": rotting_variation}
+    return plain(smaller(*either("lower_rate", horizon, beta, **measures)))
 
 
 def aucbt_asw_rate(
@@ -234,17 +227,12 @@ def aucbt_asw_rate(
     >>> aucbt_asw_rate(10_000, beta=1.0, rotting_variation=0.0)
     1000.0
     """
-    rounds, exponent = checked("aucbt_asw_rate", horizon, beta)
+    rounds, exponent, number, total = either(
+        "aucbt_asw_rate", horizon, beta, rotting_changes=rotting_changes, rotting_variation=rotting_variation
+    )
     exponent = np.maximum(exponent, 1.0)
-    measures = ("rotting_changes", rotting_changes), ("rotting_variation", rotting_variation)
-    number, total = known_measures("aucbt_asw_rate", rounds, exponent, *measures)
-    known: list[Any] = []
-    if number is not None:
-        known.append(changes_rate(rounds, exponent, number))
-    if total is not None:
-        known.append(total ** (1.0 / (exponent + 2.0)) * rounds ** ((exponent + 1.0) / (exponent + 2.0)))
     price = rounds ** ((2.0 * exponent + 1.0) / (2.0 * exponent + 2.0))
-    return plain(np.minimum(known[0], known[-1]) + price)
+    return plain(np.fmin(in_parts(rounds, exponent, number), moving(rounds, exponent, total)) + price)
 
 
 def episodes_rate(lengths: ArrayLike, beta: ArrayLike, *, logs: bool = False) -> Rate:
@@ -268,10 +256,8 @@ def episodes_rate(lengths: ArrayLike, beta: ArrayLike, *, logs: bool = False) ->
     >>> episodes_rate([100, 400], beta=1.0)
     30.0
     """
-    rounds = numbers_from("episodes_rate", "lengths", lengths, 1.0)
-    exponent = numbers_above("episodes_rate", "beta", beta, 0.0)
-    rates = rounds.reshape(-1, *[1] * exponent.ndim) ** (exponent / (exponent + 1.0))
-    return plain(with_logs(rates.sum(axis=0), rounds.sum(), logs))
+    (rounds,), (exponent,) = checked("episodes_rate", lengths=lengths), checked("episodes_rate", beta=beta)
+    return plain(stationary(rounds.reshape(-1, *[1] * exponent.ndim), exponent).sum(axis=0), rounds.sum(), logs)
 
 
 def restart_variation(length: ArrayLike, beta: ArrayLike) -> Rate:
@@ -293,52 +279,55 @@ def restart_variation(length: ArrayLike, beta: ArrayLike) -> Rate:
     >>> restart_variation(100, beta=1.0)
     0.1
     """
-    rounds = numbers_from("restart_variation", "length", length, 1.0)
-    exponent = numbers_above("restart_variation", "beta", beta, 0.0)
-    check_shapes("restart_variation", length=rounds, beta=exponent)
+    rounds, exponent = checked("restart_variation", length=length, beta=beta)
     return plain(rounds ** (-1.0 / (exponent + 1.0)))
 
 
-Measure = tuple[str, ArrayLike | None]
-"""How much changed, with its name in front; None if it is not known."""
+def checked(owner: str, **values: ArrayLike) -> list[Any]:
+    """Arrays that can be broadcast: rounds of at least 1, exponents above 0, and measures of at least 0."""
+    arrays = {}
+    for name, value in values.items():
+        bound = 1.0 if name in ("horizon", "length", "lengths") else 0.0
+        arrays[name] = bounded_numbers(owner, name, value, bound, is_open=name == "beta")
+    check_shapes(owner, **arrays)
+    return list(arrays.values())
 
 
-def smaller_rate(owner: str, horizon: Floats, beta: Floats, changes: Measure, variation: Measure, logs: bool) -> Rate:
-    """The smaller of the two rates, or the one that is known."""
-    rates = []
-    for known, rate in zip(
-        known_measures(owner, horizon, beta, changes, variation), (changes_rate, variation_rate), strict=True
-    ):
-        if known is not None:
-            rates.append(rate(horizon, beta, known, logs=logs))
-    return plain(np.minimum(rates[0], rates[-1]))
+def either(owner: str, horizon: ArrayLike, beta: ArrayLike, **measures: ArrayLike | None) -> list[Any]:
+    """As ``checked``, with two measures of which one must be given; the other may be None, and comes back as nan."""
+    known = {name: value for name, value in measures.items() if value is not None}
+    if not known:
+        raise ValueError(f"{owner}: neither {' nor '.join(measures)} is given; give one or both")
+    rounds, exponent, *arrays = checked(owner, horizon=horizon, beta=beta, **known)
+    found = dict(zip(known, arrays, strict=True))
+    return [rounds, exponent, *(found.get(name, np.nan) for name in measures)]
 
 
-def known_measures(
-    owner: str, horizon: Floats, beta: Floats, changes: Measure, variation: Measure
-) -> tuple[Floats | None, Floats | None]:
-    """The two measures, at least one of them known, which can be broadcast with the rest."""
-    number, total = (
-        None if value is None else numbers_from(owner, name, value, 0.0) for name, value in (changes, variation)
-    )
-    if number is None and total is None:
-        raise ValueError(f"{owner}: neither {changes[0]} nor {variation[0]} is given; give one or both")
-    check_shapes(owner, horizon=horizon, beta=beta, **{changes[0]: number, variation[0]: total})
-    return number, total
+def stationary(horizon: Any, beta: Any) -> Any:
+    """As ``stationary_rate``."""
+    return horizon ** (beta / (beta + 1.0))
 
 
-def checked(owner: str, horizon: ArrayLike, beta: ArrayLike) -> tuple[Floats, Floats]:
-    """A horizon of at least 1 and an exponent above 0, which can be broadcast."""
-    rounds, exponent = numbers_from(owner, "horizon", horizon, 1.0), numbers_above(owner, "beta", beta, 0.0)
-    check_shapes(owner, horizon=rounds, beta=exponent)
-    return rounds, exponent
+def in_parts(horizon: Any, beta: Any, changes: Any) -> Any:
+    """As ``changes_rate``."""
+    return (changes + 1.0) ** (1.0 / (beta + 1.0)) * stationary(horizon, beta)
 
 
-def with_logs(rate: Any, horizon: Any, logs: bool) -> Any:
-    """Times (log2 T)^3, if asked for; a horizon of 1 counts as 2, so that its logarithm is not 0."""
-    return rate * np.log2(np.maximum(horizon, 2.0)) ** LOG_POWER if logs else rate
+def moving(horizon: Any, beta: Any, variation: Any) -> Any:
+    """The first term of ``variation_rate``."""
+    return variation ** (1.0 / (beta + 2.0)) * horizon ** ((beta + 1.0) / (beta + 2.0))
 
 
-def plain(rate: Any) -> Rate:
-    """A float for numbers, an array for arrays."""
+def smaller(horizon: Any, beta: Any, changes: Any, variation: Any) -> Any:
+    """The smaller of ``changes_rate`` and ``variation_rate``; where one of them is nan, the other."""
+    return np.fmin(in_parts(horizon, beta, changes), moving(horizon, beta, variation) + stationary(horizon, beta))
+
+
+def plain(rate: Any, horizon: Any = 2.0, logs: bool = False) -> Rate:
+    """A float for numbers, an array for arrays; times (log2 T)^3, if asked for.
+
+    A horizon of 1 counts as 2, so that its logarithm is not 0.
+    """
+    if logs:
+        rate = rate * np.log2(np.maximum(horizon, 2.0)) ** LOG_POWER
     return float(rate) if np.ndim(rate) == 0 else np.asarray(rate, dtype=np.float64)

@@ -4,11 +4,11 @@ import dataclasses
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..specs import whole
 from .entries import Entries
-from .inputs import whole_numbers
+from .inputs import Ints, whole_numbers
 from .safety import NEVER
 from .shifts import Shifts
 
@@ -70,11 +70,6 @@ def detections(shifts: Shifts | ArrayLike, restarts: ArrayLike) -> Detections:
         The rounds after which the policy restarted: ``episodes_of_run(…).restarts``. A restart after the very round
         of a shift has seen that round's reward, and answers it with a delay of 0.
 
-    Returns
-    -------
-    Detections
-        A sequence, one entry for each shift.
-
     Examples
     --------
     >>> from manyarms.measures import detections
@@ -93,13 +88,10 @@ def detections(shifts: Shifts | ArrayLike, restarts: ArrayLike) -> Detections:
         Detection(shift=shift, restart=int(answers[place]) if answered else None)
         for shift, place, answered in zip(tau.tolist(), first.tolist(), is_answered.tolist(), strict=True)
     )
-    return Detections(
-        false_restarts=tuple(np.delete(answers, first[is_answered]).tolist()),
-        _entries=found,
-    )
+    return Detections(false_restarts=tuple(np.delete(answers, first[is_answered]).tolist()), _entries=found)
 
 
-def increasing(name: str, rounds: ArrayLike) -> NDArray[np.int64]:
+def increasing(name: str, rounds: ArrayLike) -> Ints:
     """Rounds of a run, each after the one before it."""
     found = whole_numbers(name, rounds, each=name[:-1], remedy="give rounds, counted from 1")
     for round in found[:1].tolist():

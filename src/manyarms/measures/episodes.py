@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..policies.base import Policy
 from ..specs import fraction, plain_number
 from .entries import Entries
-from .inputs import checked_log
-from .parts import Parts, Span, checked_parts, distinct, exact_sum
+from .inputs import Ints, checked_log
+from .parts import Parts, checked_parts, distinct, exact_regret
 from .variation import arriving_falls
 
 NOTE_FIELDS = ("round", "statistic", "threshold", "block_rank", "arms", "rounds_in_block")
@@ -83,12 +83,12 @@ class Episodes(Entries[Episode]):
     _entries: tuple[Episode, ...] = dataclasses.field(repr=False)
 
     @property
-    def restarts(self) -> NDArray[np.int64]:
+    def restarts(self) -> Ints:
         """The rounds after which the policy restarted."""
         return np.array([episode.end for episode in self if episode.ended == "restart"], dtype=np.int64)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """The number of rounds of each episode."""
         return np.array([episode.rounds for episode in self], dtype=np.int64)
 
@@ -127,11 +127,6 @@ def episodes_of_run(
     top
         The mean from which regret is counted.
 
-    Returns
-    -------
-    Episodes
-        A sequence, one entry for each.
-
     Examples
     --------
     >>> import manyarms as ma
@@ -147,56 +142,30 @@ def episodes_of_run(
     block = None if blocks is None else checked_parts("blocks", blocks, played.size).labels
     top = fraction("episodes_of_run", "top", top)
     told = checked_notes(notes, parts)
-    accounts = Accounts(
-        top=top,
-        means=mean.tolist(),
-        falls=arriving_falls(mean, next_mean).tolist(),
-        arms=played,
-        is_first=first_plays(played),
-        blocks=block,
-    )
-    found = tuple(account_of(span, accounts, parts, told) for span in parts.spans())
-    return Episodes(regret=exact_sum(top, accounts.means), _entries=found)
-
-
-class Accounts(NamedTuple):
-    """What episodes are accounted from, with an entry for each round."""
-
-    top: float
-    means: list[float]
-    falls: list[float]  # by how much the last arm had fallen when the round began
-    arms: NDArray[np.int64]
-    is_first: NDArray[np.bool_]  # whether its arm was played for the first time
-    blocks: NDArray[np.int64] | None
-
-
-def first_plays(played: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """For each round, whether its arm was played for the first time."""
+    all_means, all_falls = mean.tolist(), arriving_falls(mean, next_mean).tolist()
     is_first = np.zeros(played.size, dtype=bool)
     is_first[np.unique(played, return_index=True)[1]] = True
-    return is_first
-
-
-def account_of(span: Span, accounts: Accounts, parts: Parts, notes: dict[int, dict[str, Any]]) -> Episode:
-    """One episode."""
-    rounds = slice(span.start, span.end)
-    falls = accounts.falls[rounds]
-    is_last = span.place == parts.number - 1
-    return Episode(
-        number=span.label,
-        start=span.start + 1,
-        end=span.end,
-        regret=exact_sum(accounts.top, accounts.means[rounds]),
-        variation=math.fsum(map(abs, falls)),
-        rotting_variation=math.fsum(change for change in falls if change > 0.0),
-        changes=sum(change != 0.0 for change in falls),
-        rotting_changes=sum(change > 0.0 for change in falls),
-        arms=distinct(accounts.arms[rounds]),
-        new_arms=int(accounts.is_first[rounds].sum()),
-        blocks=None if accounts.blocks is None else distinct(accounts.blocks[rounds]),
-        ended="horizon" if is_last and span.end not in notes else "restart",
-        note=notes.get(span.end),
-    )
+    found = []
+    for span in parts.spans():
+        rounds = span.rounds
+        falls = all_falls[rounds]
+        is_last = span.end == played.size
+        found.append(
+            Episode(
+                *span,
+                regret=exact_regret(top, all_means[rounds]),
+                variation=math.fsum(map(abs, falls)),
+                rotting_variation=math.fsum(change for change in falls if change > 0.0),
+                changes=sum(change != 0.0 for change in falls),
+                rotting_changes=sum(change > 0.0 for change in falls),
+                arms=distinct(played[rounds]),
+                new_arms=int(is_first[rounds].sum()),
+                blocks=None if block is None else distinct(block[rounds]),
+                ended="horizon" if is_last and span.end not in told else "restart",
+                note=told.get(span.end),
+            )
+        )
+    return Episodes(regret=exact_regret(top, all_means), _entries=tuple(found))
 
 
 def checked_notes(notes: Any, parts: Parts) -> dict[int, dict[str, Any]]:
@@ -215,7 +184,12 @@ def checked_notes(notes: Any, parts: Parts) -> dict[int, dict[str, Any]]:
                 f"episodes_of_run: each of the notes must have a round, not {note!r}; "
                 'take them from explain(…)["last_restart"]'
             )
-        check_note(note)
+        for name in NOTE_FIELDS:
+            value = plain_number(note.get(name, 0))
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValueError(
+                    f"episodes_of_run: {name} of a note must be a number, not {value!r}; leave {name} out if not known"
+                )
         round = plain_number(note["round"])
         if round not in ends:
             raise ValueError(
@@ -224,13 +198,3 @@ def checked_notes(notes: Any, parts: Parts) -> dict[int, dict[str, Any]]:
             )
         told[int(round)] = dict(note)
     return told
-
-
-def check_note(note: Mapping[str, Any]) -> None:
-    """An error unless all that ``Episode.why`` reads are numbers."""
-    for name in NOTE_FIELDS:
-        value = plain_number(note.get(name, 0))
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(
-                f"episodes_of_run: {name} of a note must be a number, not {value!r}; leave {name} out if not known"
-            )

@@ -1,7 +1,7 @@
 """Inputs: what measures check of what they are given, before any work."""
 
 import reprlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,9 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 from ..specs import FURTHEST
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
-def finite_numbers(owner: str, name: str, values: ArrayLike) -> NDArray[np.float64]:
+class Log(NamedTuple):
+    """A run, with an entry for each round."""
+
+    arms: Ints  # for kernels, their slots
+    means: Floats
+    next_means: Floats
+
+
+def finite_numbers(owner: str, name: str, values: ArrayLike) -> Floats:
     """The values as an array of finite numbers, of any shape."""
     try:
         array = np.asarray(values, dtype=np.float64)
@@ -27,7 +36,7 @@ def finite_numbers(owner: str, name: str, values: ArrayLike) -> NDArray[np.float
     return array
 
 
-def check_shapes(owner: str, **arrays: NDArray[np.float64] | None) -> None:
+def check_shapes(owner: str, **arrays: Floats | None) -> None:
     """An error unless the arrays that are given can be broadcast."""
     shapes = {name: array.shape for name, array in arrays.items() if array is not None and array.ndim}
     try:
@@ -40,25 +49,19 @@ def check_shapes(owner: str, **arrays: NDArray[np.float64] | None) -> None:
         ) from None
 
 
-def numbers_from(owner: str, name: str, values: ArrayLike, least: float) -> NDArray[np.float64]:
-    """The values as an array of finite numbers of at least ``least``."""
+def bounded_numbers(owner: str, name: str, values: ArrayLike, bound: float, *, is_open: bool = False) -> Floats:
+    """The values as an array of finite numbers of at least ``bound``; above it, if that is open."""
     array = finite_numbers(owner, name, values)
-    if (array < least).any():
-        raise ValueError(f"{owner}: {name} must be at least {least:g}, not {array[array < least][0]:g}")
-    return array
-
-
-def numbers_above(owner: str, name: str, values: ArrayLike, bound: float) -> NDArray[np.float64]:
-    """The values as an array of finite numbers above ``bound``."""
-    array = finite_numbers(owner, name, values)
-    if (array <= bound).any():
-        raise ValueError(f"{owner}: {name} must be above {bound:g}, not {array[array <= bound][0]:g}")
+    is_bad = array <= bound if is_open else array < bound
+    if is_bad.any():
+        least = f"{'above' if is_open else 'at least'} {bound:g}"
+        raise ValueError(f"{owner}: {name} must be {least}, not {array[is_bad][0]:g}")
     return array
 
 
 def whole_numbers(
     name: str, values: ArrayLike, each: str = "round", remedy: str = "number the arms and blocks first"
-) -> NDArray[np.int64]:
+) -> Ints:
     """The values as an array of whole numbers up to 2^62, one for each round or what else there is."""
     try:
         array = np.asarray(values)
@@ -75,7 +78,7 @@ def whole_numbers(
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-def unit_numbers(name: str, values: ArrayLike, dimensions: int, each: str = "round") -> NDArray[np.float64]:
+def unit_numbers(name: str, values: ArrayLike, dimensions: int, each: str = "round") -> Floats:
     """The values as an array of means, one for each round or what else there is."""
     try:
         array = np.asarray(values, dtype=np.float64)
@@ -99,10 +102,9 @@ def check_rounds(name: str, values: NDArray[Any], rounds: int) -> None:
         raise ValueError(f"arms has {rounds:,} rounds but {name} has {values.size:,}; give one entry for each round")
 
 
-def checked_log(arms: ArrayLike, means: ArrayLike, next_means: ArrayLike) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """The three arrays of a run, all of one length."""
-    played = whole_numbers("arms", arms)
-    mean, next_mean = unit_numbers("means", means, 1), unit_numbers("next_means", next_means, 1)
-    for name, array in (("means", mean), ("next_means", next_mean)):
-        check_rounds(name, array, played.size)
-    return played, mean, next_mean
+def checked_log(arms: ArrayLike, means: ArrayLike, next_means: ArrayLike) -> Log:
+    """A run from arrays of one length."""
+    log = Log(whole_numbers("arms", arms), unit_numbers("means", means, 1), unit_numbers("next_means", next_means, 1))
+    for name in ("means", "next_means"):
+        check_rounds(name, getattr(log, name), log.arms.size)
+    return log

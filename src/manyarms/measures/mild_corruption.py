@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..compiled import loop
 from ..specs import one_of
-from .inputs import checked_log
+from ..states import empty
+from .inputs import Floats, Ints, Log, checked_log
 from .parts import checked_parts
 from .shifts import numbered
 
@@ -49,11 +50,6 @@ def corruption(
         ``"centre"``: mu(a) is the middle of the arm's range, the best choice. ``"initial"``: the mean with
         which it began the block, from which the proof counts gaps; the level is at most twice as high.
 
-    Returns
-    -------
-    list of Corruption
-        One entry for each block.
-
     Examples
     --------
     >>> from manyarms.measures import corruption
@@ -61,51 +57,29 @@ def corruption(
     [Corruption(label=1, start=1, end=4, level=0.125, arm=0)]
     """
     one_of("corruption", "reference", reference, REFERENCES)
-    played, mean, next_mean = checked_log(arms, means, next_means)
-    cut = checked_parts("blocks", blocks, played.size)
-    slots, arm_of_slot = numbered(played)
-    ranges = Ranges(
-        is_met=np.zeros(arm_of_slot.size, dtype=np.bool_),
-        first=np.zeros(arm_of_slot.size),
-        low=np.zeros(arm_of_slot.size),
-        high=np.zeros(arm_of_slot.size),
-    )
+    log, arm_of_slot = numbered(checked_log(arms, means, next_means))
+    cut = checked_parts("blocks", blocks, log.arms.size)
+    ranges = empty(Ranges, arm_of_slot.size)
     levels, worst = np.zeros(cut.number), np.zeros(cut.number, dtype=np.int64)
-    corruption_loop(ranges, slots, mean, next_mean, cut.edges, reference == "initial", levels, worst)
-    return [
-        Corruption(
-            label=span.label,
-            start=span.start + 1,
-            end=span.end,
-            level=float(levels[span.place]),
-            arm=int(arm_of_slot[worst[span.place]]),
-        )
-        for span in cut.spans()
-    ]
+    corruption_loop(ranges, log, cut.edges, reference == "initial", levels, worst)
+    found = zip(cut.spans(), levels.tolist(), arm_of_slot[worst].tolist(), strict=True)
+    return [Corruption(*span, level=level, arm=arm) for span, level, arm in found]
 
 
 class Ranges(NamedTuple):
     """Where the mean of each slot has been in a part."""
 
     is_met: NDArray[np.bool_]  # whether it was played there yet
-    first: NDArray[np.float64]  # the mean with which it began the part
-    low: NDArray[np.float64]  # the least mean …
-    high: NDArray[np.float64]  # … and the greatest
+    first: Floats  # the mean with which it began the part
+    low: Floats  # the least mean …
+    high: Floats  # … and the greatest
 
 
 @loop
-def corruption_loop(
-    ranges: Ranges,
-    slots: NDArray[np.int64],
-    means: NDArray[np.float64],
-    next_means: NDArray[np.float64],
-    edges: NDArray[np.int64],
-    is_initial: bool,
-    levels: NDArray[np.float64],
-    worst: NDArray[np.int64],
-) -> None:
+def corruption_loop(ranges: Ranges, log: Log, edges: Ints, is_initial: bool, levels: Floats, worst: Ints) -> None:
     """For each part, the level of corruption and the arm it is that of: of equal ones, the first that gets there."""
-    is_met, first, low, high = ranges.is_met, ranges.first, ranges.low, ranges.high
+    is_met, first, low, high = ranges
+    slots, means, next_means = log
     for part in range(edges.size - 1):
         start, end = edges[part], edges[part + 1]
         levels[part] = 0.0

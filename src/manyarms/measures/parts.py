@@ -11,25 +11,29 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .inputs import check_rounds, whole_numbers
+from .inputs import Ints, check_rounds, whole_numbers
 
 
 class Span(NamedTuple):
-    """One part; rounds are counted from 0, and ``end`` is the first of the next part."""
+    """One part."""
 
-    place: int
-    label: int
-    start: int
-    end: int
+    label: int  # the number of the block or episode
+    start: int  # its first round
+    end: int  # its last round
+
+    @property
+    def rounds(self) -> slice:
+        """Where arrays have its entries."""
+        return slice(self.start - 1, self.end)
 
 
 class Parts(NamedTuple):
     """A run cut into blocks or episodes."""
 
-    labels: NDArray[np.int64]  # of each round
-    edges: NDArray[np.int64]  # where parts begin, counted from 0; and the number of rounds
+    labels: Ints  # of each round
+    edges: Ints  # where parts begin, counted from 0; and the number of rounds
 
     @property
     def number(self) -> int:
@@ -38,8 +42,8 @@ class Parts(NamedTuple):
 
     def spans(self) -> Iterator[Span]:
         """Each part, in order."""
-        for place, (start, end) in enumerate(itertools.pairwise(self.edges.tolist())):
-            yield Span(place=place, label=int(self.labels[start]), start=start, end=end)
+        for start, end in itertools.pairwise(self.edges.tolist()):
+            yield Span(label=int(self.labels[start]), start=start + 1, end=end)
 
 
 def checked_parts(name: str, labels: ArrayLike, rounds: int) -> Parts:
@@ -58,16 +62,12 @@ def checked_parts(name: str, labels: ArrayLike, rounds: int) -> Parts:
     return Parts(labels=label, edges=edges.astype(np.int64))
 
 
-def distinct(values: NDArray[np.int64]) -> int:
+def distinct(values: Ints) -> int:
     """How many different ones there are."""
     return int(np.unique(values).size)
 
 
-def exact_sum(top: float, means: list[float]) -> float:
-    """The sum of top - mean, rounded once: differences are not rounded before they are summed."""
-    return math.fsum([top] * len(means) + [-mean for mean in means])
-
-
-def exact_difference(best: list[float], means: list[float]) -> float:
-    """The sum of best - mean, rounded once."""
-    return math.fsum(best + [-mean for mean in means])
+def exact_regret(best: list[float] | float, means: list[float]) -> float:
+    """The sum of best - mean, rounded once: differences are not rounded before they are summed."""
+    bests = best if isinstance(best, list) else [best] * len(means)
+    return math.fsum(bests + [-mean for mean in means])

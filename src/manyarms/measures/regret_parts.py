@@ -13,13 +13,14 @@ import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..compiled import kernel, loop
 from ..specs import fraction, one_of
+from ..states import empty
 from .entries import Entries
-from .inputs import checked_log, unit_numbers
-from .parts import checked_parts, distinct, exact_difference, exact_sum
+from .inputs import Floats, Ints, Log, checked_log, unit_numbers
+from .parts import checked_parts, distinct, exact_regret
 from .shifts import numbered
 
 BESTS = ("round", "initial")
@@ -90,11 +91,6 @@ def decomposed_regret(
     top
         The mean from which regret is counted.
 
-    Returns
-    -------
-    RegretParts
-        A sequence, one entry for each part.
-
     Examples
     --------
     Two arms with gaps 1/4 and 1/2, played in turn:
@@ -106,69 +102,41 @@ def decomposed_regret(
     (1.5, 1.0, 0.5)
     """
     one_of("decomposed_regret", "best", best, BESTS)
-    played, mean, next_mean = checked_log(arms, means, next_means)
-    cut = checked_parts("parts", parts, played.size)
+    log = checked_log(arms, means, next_means)
+    cut = checked_parts("parts", parts, log.arms.size)
     top = fraction("decomposed_regret", "top", top)
     spare = np.zeros(cut.number) if unplayed is None else unit_numbers("unplayed", unplayed, 1, each="part")
     if spare.size != cut.number:
         raise ValueError(f"unplayed has {spare.size:,} entries but there are {cut.number:,} parts; give one for each")
-    slots, arm_of_slot = numbered(played)
-    room = new_room(played.size, arm_of_slot.size)
-    best_mean, best_slot = np.zeros(played.size), np.zeros(cut.number, dtype=np.int64)
-    best_loop(room, Log(slots, mean, next_mean), cut.edges, spare, best == "initial", best_mean, best_slot)
-    account = Account(top=top, means=mean.tolist(), best_means=best_mean.tolist())
+    slotted, arm_of_slot = numbered(log)
+    room = empty(Room, arm_of_slot.size)._replace(tree=np.zeros(2 * leaves_for(arm_of_slot.size)))
+    best_mean, best_slot = np.zeros(log.arms.size), np.zeros(cut.number, dtype=np.int64)
+    best_loop(room, slotted, cut.edges, spare, best == "initial", best_mean, best_slot)
     found = []
     for span, slot in zip(cut.spans(), best_slot.tolist(), strict=True):
         found.append(
             RegretPart(
-                label=span.label,
-                start=span.start + 1,
-                end=span.end,
-                **account.of(slice(span.start, span.end)),
-                arms=distinct(played[span.start : span.end]),
+                *span,
+                *accounted(top, log.means[span.rounds], best_mean[span.rounds]),
+                arms=distinct(log.arms[span.rounds]),
                 best_arm=None if slot < 0 else int(arm_of_slot[slot]),
             )
         )
-    return RegretParts(**account.of(slice(None)), best=best, _entries=tuple(found))
+    return RegretParts(*accounted(top, log.means, best_mean), best=best, _entries=tuple(found))
 
 
-class Account(NamedTuple):
-    """What regret is accounted from, with an entry for each round."""
-
-    top: float
-    means: list[float]
-    best_means: list[float]
-
-    def of(self, rounds: slice) -> dict[str, float]:
-        """The regret of these rounds, and its two parts."""
-        means, best = self.means[rounds], self.best_means[rounds]
-        return {
-            "regret": exact_sum(self.top, means),
-            "of_best": exact_sum(self.top, best),
-            "to_best": exact_difference(best, means),
-        }
-
-
-class Log(NamedTuple):
-    """A run, with an entry for each round."""
-
-    slots: NDArray[np.int64]
-    means: NDArray[np.float64]
-    next_means: NDArray[np.float64]
+def accounted(top: float, means: Floats, best_means: Floats) -> tuple[float, float, float]:
+    """The regret of some rounds, and its two parts."""
+    mean, best = means.tolist(), best_means.tolist()
+    return exact_regret(top, mean), exact_regret(top, best), exact_regret(best, mean)
 
 
 class Room(NamedTuple):
     """What the kernels write to: one entry for each slot, and a tree over the slots of a part."""
 
-    place: NDArray[np.int64]  # slot -> its leaf in the part, counted from 1; 0: not met yet
-    first: NDArray[np.float64]  # slot -> the mean with which it began the part
-    tree: NDArray[np.float64]  # the means at the leaves, above them the larger of two
-
-
-def new_room(rounds: int, slots: int) -> Room:
-    """Empty arrays; the tree has room for a part in which all arms are played."""
-    leaves = leaves_for(min(slots, rounds))
-    return Room(place=np.zeros(slots, dtype=np.int64), first=np.zeros(slots), tree=np.zeros(2 * leaves))
+    place: Ints  # slot -> its leaf in the part, counted from 1; 0: not met yet
+    first: Floats  # slot -> the mean with which it began the part
+    tree: Floats  # the means at the leaves, one for each slot, and above them the larger of two
 
 
 @kernel
@@ -181,7 +149,7 @@ def leaves_for(slots: int) -> int:
 
 
 @kernel
-def write_leaf(tree: NDArray[np.float64], leaves: int, leaf: int, mean: float) -> None:
+def write_leaf(tree: Floats, leaves: int, leaf: int, mean: float) -> None:
     """An arm's mean has changed: so may the largest ones above it."""
     node = leaves + leaf
     tree[node] = mean
@@ -199,7 +167,7 @@ def meet_arms(room: Room, log: Log, start: int, end: int) -> tuple[int, int]:
     arms = 0
     best = -1
     for entry in range(start, end):
-        slot = log.slots[entry]
+        slot = log.arms[entry]
         if room.place[slot] == 0:
             arms += 1
             room.place[slot] = arms
@@ -210,13 +178,13 @@ def meet_arms(room: Room, log: Log, start: int, end: int) -> tuple[int, int]:
 
 
 @kernel
-def follow_one(log: Log, start: int, end: int, slot: int, present: float, best_mean: NDArray[np.float64]) -> None:
+def follow_one(log: Log, start: int, end: int, slot: int, present: float, best_mean: Floats) -> None:
     """The mean of one arm in each round of a part, which it begins with the mean ``present``."""
     for entry in range(start, end):
-        if log.slots[entry] == slot:
+        if log.arms[entry] == slot:
             present = log.means[entry]
         best_mean[entry] = present
-        if log.slots[entry] == slot:
+        if log.arms[entry] == slot:
             present = log.next_means[entry]
 
 
@@ -227,21 +195,19 @@ def plant(room: Room, log: Log, start: int, end: int, leaves: int) -> None:
     for node in range(2 * leaves):
         tree[node] = 0.0
     for entry in range(start, end):
-        slot = log.slots[entry]
+        slot = log.arms[entry]
         tree[leaves + room.place[slot] - 1] = room.first[slot]
     for node in range(leaves - 1, 0, -1):
         tree[node] = max(tree[2 * node], tree[2 * node + 1])
 
 
 @kernel
-def follow_all(
-    room: Room, log: Log, start: int, end: int, arms: int, spare: float, best_mean: NDArray[np.float64]
-) -> None:
+def follow_all(room: Room, log: Log, start: int, end: int, arms: int, spare: float, best_mean: Floats) -> None:
     """The largest mean in each round of a part, of its arms and the one to spare."""
     leaves = leaves_for(arms)
     plant(room, log, start, end, leaves)
     for entry in range(start, end):
-        leaf = room.place[log.slots[entry]] - 1
+        leaf = room.place[log.arms[entry]] - 1
         write_leaf(room.tree, leaves, leaf, log.means[entry])
         best_mean[entry] = max(room.tree[1], spare)
         write_leaf(room.tree, leaves, leaf, log.next_means[entry])
@@ -249,13 +215,7 @@ def follow_all(
 
 @loop
 def best_loop(
-    room: Room,
-    log: Log,
-    edges: NDArray[np.int64],
-    spare: NDArray[np.float64],
-    is_initial: bool,
-    best_mean: NDArray[np.float64],
-    best_slot: NDArray[np.int64],
+    room: Room, log: Log, edges: Ints, spare: Floats, is_initial: bool, best_mean: Floats, best_slot: Ints
 ) -> None:
     """The mean of the best arm in each round of each part; with ``is_initial`` also which arm that is, or -1."""
     for part in range(edges.size - 1):
@@ -271,4 +231,4 @@ def best_loop(
             follow_all(room, log, start, end, arms, spare[part], best_mean)
             best_slot[part] = -1
         for entry in range(start, end):
-            room.place[log.slots[entry]] = 0
+            room.place[log.arms[entry]] = 0

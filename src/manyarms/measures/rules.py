@@ -8,10 +8,8 @@ import functools
 import math
 from typing import Annotated
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..specs import Checked, Fraction, Positive, among, whole
+from .inputs import Floats
 from .safety import TOLERANCE, Allowance
 from .windows import BLOCK, NEW, RUN, WINDOW, Terms
 
@@ -95,7 +93,7 @@ class ShiftRule(Checked):
             f"top {self.top:g}"
         )
 
-    def allowance(self, table: NDArray[np.float64], last_round: int) -> Allowance:
+    def allowance(self, table: Floats, last_round: int) -> Allowance:
         """How much an interval may sum up to, with a table of the first values that is still to be filled."""
         assert self.threshold_scale is not None
         return Allowance(

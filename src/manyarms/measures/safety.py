@@ -26,11 +26,9 @@ Symbols: x -> start (the last round before an interval), S -> total, c -> scale,
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..arithmetic import power
 from ..compiled import kernel, rarely, replaced
+from .inputs import Floats, Ints
 
 TOLERANCE = 1e-9
 """An excess of less than this, either way, counts as 0. Sums are compensated, so rounding stays far below it."""
@@ -46,38 +44,29 @@ class Allowance(NamedTuple):
     rate: float
     margin: float  # an interval is unsafe if its excess is above this: TOLERANCE, or -TOLERANCE where a tie is unsafe
     last_round: int  # no round after this one will be asked about
-    table: NDArray[np.float64]  # the first values, by length
+    table: Floats  # the first values, by length
 
 
 class Starts(NamedTuple):
     """Where the worst interval of an arm may begin: a stack, the oldest start first."""
 
-    rounds: NDArray[np.int64]  # the last round before the interval
-    totals: NDArray[np.float64]  # the sum of the gaps up to there
-    overtaken: NDArray[np.int64]  # the first round at which the start below is at least as good; unused for the oldest
+    rounds: Ints  # the last round before the interval
+    totals: Floats  # the sum of the gaps up to there
+    overtaken: Ints  # the first round at which the start below is at least as good; unused for the oldest
 
 
 class Path(NamedTuple):
     """The gaps of one arm from the opening of a window on."""
 
-    depth: int  # how many starts are on the stack
-    level: float  # the present gap
-    since: int  # the last round before the present level
-    total: float  # the sum of the gaps up to ``since``
-    carry: float  # what rounding has cut off the total
-
-
-def new_starts(rounds: int) -> Starts:
-    """Room for the starts of a window of that many rounds."""
-    return Starts(
-        rounds=np.zeros(rounds + 1, dtype=np.int64),
-        totals=np.zeros(rounds + 1),
-        overtaken=np.zeros(rounds + 1, dtype=np.int64),
-    )
+    depth: int = 0  # how many starts are on the stack
+    level: float = 0.0  # the present gap
+    since: int = 0  # the last round before the present level
+    total: float = 0.0  # the sum of the gaps up to ``since``
+    carry: float = 0.0  # what rounding has cut off the total
 
 
 @kernel
-def fill_table(table: NDArray[np.float64], scale: float, rate: float, first: int) -> None:
+def fill_table(table: Floats, scale: float, rate: float, first: int) -> None:
     """The allowances of all lengths from ``first`` on that the table has room for."""
     for length in range(first, table.size):
         table[length] = scale * power(float(length), rate)

@@ -16,29 +16,30 @@ Deviations: none with the preset ``"literal"``. The definition leaves some thing
 
 import dataclasses
 import math
-from typing import NamedTuple, Self
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..specs import whole
+from ..states import empty, grown, mapped
 from .entries import Entries
-from .inputs import check_rounds, checked_log, unit_numbers, whole_numbers
+from .inputs import Ints, Log, check_rounds, checked_log, unit_numbers, whole_numbers
 from .rules import FiniteShiftRule, ShiftRule
-from .safety import TOLERANCE, Allowance, new_starts
+from .safety import TOLERANCE, Allowance, Starts
 from .windows import (
     NO_PLACE,
     Arms,
     Evidence,
     Plays,
+    Window,
     finite_loop,
-    first_window,
     log_loop,
     new_room,
     safe_loop,
     slot_loop,
     table_loop,
-    with_rows,
 )
 
 
@@ -75,52 +76,42 @@ class Shifts(Entries[Shift]):
     _noun = "shift"
     rule: ShiftRule | FiniteShiftRule
     horizon: int
-    rounds: NDArray[np.int64]
-    _last_row: NDArray[np.int64] = dataclasses.field(repr=False)
-    _arm: NDArray[np.int64] = dataclasses.field(repr=False)
-    _start: NDArray[np.int64] = dataclasses.field(repr=False)
-    _end: NDArray[np.int64] = dataclasses.field(repr=False)
+    rounds: Ints
+    _evidence: Evidence = dataclasses.field(repr=False)
+    _arm_of_slot: Ints = dataclasses.field(repr=False)
 
     def __len__(self) -> int:
         return int(self.rounds.size)
 
     def _entry(self, number: int) -> Shift:
-        first = int(self._last_row[number - 1]) if number else 0
-        rows = slice(first, int(self._last_row[number]))
-        columns = (self._arm[rows].tolist(), self._start[rows].tolist(), self._end[rows].tolist())
-        return Shift(
-            round=int(self.rounds[number]),
-            opened=int(self.rounds[number - 1]) if number else 1,
-            witnesses=tuple(Witness(*row) for row in zip(*columns, strict=True)),
-        )
+        opened = int(self.rounds[number - 1]) if number else 1
+        return shift_of(self._evidence, number, opened, self._arm_of_slot)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{round:,}" for round in self.rounds[:8].tolist()) + (", …" if len(self) > 8 else "")
         count = f"{len(self):,} significant shift{'' if len(self) == 1 else 's'} in {self.horizon:,} rounds"
         return f"<{count}{': ' if shown else ''}{shown} ({self.rule})>"
 
-    @classmethod
-    def of_evidence(
-        cls,
-        rule: ShiftRule | FiniteShiftRule,
-        horizon: int,
-        evidence: Evidence,
-        shifts: int,
-        arm_of_slot: NDArray[np.int64] | None,
-    ) -> Self:
-        """The shifts that the kernels wrote down."""
-        last_row = evidence.last_row[:shifts].copy()
-        rows = int(last_row[-1]) if shifts else 0
-        slots = evidence.slot[:rows]
-        return cls(
-            rule=rule,
-            horizon=horizon,
-            rounds=evidence.shift[:shifts].copy(),
-            _last_row=last_row,
-            _arm=slots.copy() if arm_of_slot is None else arm_of_slot[slots],
-            _start=evidence.start[:rows].copy(),
-            _end=evidence.end[:rows].copy(),
-        )
+
+def shift_of(evidence: Evidence, number: int, opened: int, arm_of_slot: Sequence[int] | Ints) -> Shift:
+    """The shift with that number, which closed the window that opened then."""
+    first = evidence.last_row[number - 1] if number else 0
+    rows = slice(first, evidence.last_row[number])
+    columns = (column[rows].tolist() for column in (evidence.slot, evidence.start, evidence.end))
+    return Shift(
+        round=int(evidence.shift[number]),
+        opened=opened,
+        witnesses=tuple(Witness(int(arm_of_slot[slot]), *rest) for slot, *rest in zip(*columns, strict=True)),
+    )
+
+
+def shifts_of_evidence(
+    rule: ShiftRule | FiniteShiftRule, horizon: int, evidence: Evidence, shifts: int, arm_of_slot: Ints
+) -> Shifts:
+    """The shifts that the kernels wrote down."""
+    rows = int(evidence.last_row[shifts - 1]) if shifts else 0
+    kept = mapped(lambda column: column[: max(rows, shifts)].copy(), evidence)
+    return Shifts(rule, horizon, kept.shift[:shifts], kept, arm_of_slot)
 
 
 def significant_shifts(
@@ -154,11 +145,6 @@ def significant_shifts(
     blocks
         The block of each round, for ``order="block"``.
 
-    Returns
-    -------
-    Shifts
-        Their rounds, and for each the arms and intervals that show it.
-
     Examples
     --------
     An arm whose mean falls from 1 to 0 after its fifth play, and a policy that does not care:
@@ -171,41 +157,21 @@ def significant_shifts(
     >>> shifts[0]
     Shift(round=7, opened=1, witnesses=(Witness(arm=7, start=6, end=7),))
     """
-    played, mean, next_mean = checked_log(arms, means, next_means)
-    rule = ShiftRule(
-        beta=beta,
-        kappa=kappa,
-        preset=preset,
-        threshold_scale=threshold_scale,
-        budget_scale=budget_scale,
-        order=order,
-        rounding=rounding,
-        past=past,
-        top=top,
-        horizon=max(played.size, 1),
-    )
-    return shifts_of_log(rule, played, mean, next_mean, checked_blocks(rule, blocks, played.size))
-
-
-def shifts_of_log(
-    rule: ShiftRule,
-    played: NDArray[np.int64],
-    means: NDArray[np.float64],
-    next_means: NDArray[np.float64],
-    blocks: NDArray[np.int64],
-) -> Shifts:
-    """The shifts of a run that has been checked; the arrays for evidence grow as need be."""
-    rounds = played.size
-    slots, arm_of_slot = numbered(played)
+    log = checked_log(arms, means, next_means)
+    rounds = log.arms.size
+    scales = preset, threshold_scale, budget_scale
+    rule = ShiftRule(beta, kappa, *scales, order, rounding, past, top, horizon=max(rounds, 1))
+    block = checked_blocks(rule, blocks, rounds)
+    log, arm_of_slot = numbered(log)
     allowance = filled(rule.allowance(np.zeros(rounds + 1), rounds))
     terms = rule.terms(allowance)
-    room = new_room(rounds, arm_of_slot.size, 2 * rounds + 2 * arm_of_slot.size + 2, rounds)
-    place, window = 0, first_window()
+    room = new_room(rounds, arm_of_slot.size, 2 * rounds + 2 * arm_of_slot.size + 2)
+    place, window = 0, Window()
     while place < rounds:
-        place, window = log_loop(terms, room, window, rule.top, slots, means, next_means, blocks, place)
+        place, window = log_loop(terms, room, window, rule.top, log, block, place)
         if place < rounds:
-            room = room._replace(evidence=with_rows(room.evidence, 2 * room.evidence.slot.size))
-    return Shifts.of_evidence(rule, rounds, room.evidence, window.shifts, arm_of_slot)
+            room = room._replace(evidence=grown(room.evidence, 2 * room.evidence.slot.size))
+    return shifts_of_evidence(rule, rounds, room.evidence, window.shifts, arm_of_slot)
 
 
 def first_unsafe_round(
@@ -222,7 +188,9 @@ def first_unsafe_round(
     past: str = "first",
     top: float = 1.0,
 ) -> int | None:
-    """The round at which an arm stops being safe in a window that opens with ``start``.
+    """The round at which an arm stops being safe in a window that opens with ``start``; None if it does not.
+
+    It is the first round t such that the gaps of the arm sum up to too much on some interval from ``start`` to t.
 
     Parameters
     ----------
@@ -235,12 +203,6 @@ def first_unsafe_round(
     beta, kappa, threshold_scale, preset, past, top
         As for ``ShiftRule``.
 
-    Returns
-    -------
-    int or None
-        The first round t such that the gaps of the arm sum up to too much on some interval of rounds from ``start``
-        to t; None if there is none.
-
     Examples
     --------
     A constant gap of 1/4 sums up to more than the square root of the number of rounds after 16 of them:
@@ -251,39 +213,29 @@ def first_unsafe_round(
     17
     """
     owner = "first_unsafe_round"
-    played, mean, next_mean = checked_log(arms, means, next_means)
-    rounds = played.size
+    log = checked_log(arms, means, next_means)
+    rounds = log.arms.size
     if not rounds:
         raise ValueError(f"{owner}: arms is empty; give a run of at least one round")
     start = whole(owner, "start", start, 1, rounds)
-    places = np.flatnonzero(played == whole(owner, "arm", arm))
+    places = np.flatnonzero(log.arms == whole(owner, "arm", arm))
     if not places.size:
         raise ValueError(f"{owner}: arm {arm} was never played; ask about one of those in arms")
-    rule = ShiftRule(
-        beta=beta,
-        kappa=kappa,
-        preset=preset,
-        threshold_scale=threshold_scale,
-        past=past,
-        top=top,
-        horizon=rounds,
-    )
-    state, plays = one_arm(rule, places, mean, next_mean, start)
+    rule = ShiftRule(beta, kappa, preset, threshold_scale, past=past, top=top, horizon=rounds)
+    state, plays = one_arm(rule, places, log, start)
     length = rounds - start + 1
     allowance = filled(rule.allowance(np.zeros(length + 1), rounds))
-    return int(safe_loop(allowance, new_starts(2 * length), state, plays, start, rounds)) or None
+    return int(safe_loop(allowance, empty(Starts, 2 * length + 1), state, plays, start, rounds)) or None
 
 
-def one_arm(
-    rule: ShiftRule, places: NDArray[np.int64], means: NDArray[np.float64], next_means: NDArray[np.float64], opened: int
-) -> tuple[Arms, Plays]:
+def one_arm(rule: ShiftRule, places: Ints, log: Log, opened: int) -> tuple[Arms, Plays]:
     """An arm that was played at these places of a run, and its plays in a window from ``opened`` to the end."""
     is_earlier = places < opened - 1
     earlier, later = places[is_earlier], places[~is_earlier]
     if earlier.size:
-        before = rule.top - next_means[earlier[-1]]
+        before = rule.top - log.next_means[earlier[-1]]
     else:
-        before = 0.0 if rule.past == "zero" else rule.top - means[places[0]]
+        before = 0.0 if rule.past == "zero" else rule.top - log.means[places[0]]
     in_window = later - (opened - 1)
     arm = Arms(
         last_play=np.array([places[-1] + 1]),
@@ -291,9 +243,9 @@ def one_arm(
         first_place=np.array([in_window[0] if later.size else NO_PLACE]),
         before=np.array([before]),
     )
-    plays = new_room(means.size - opened + 1, 0, 0, 0).plays
-    plays.gap[in_window] = rule.top - means[later]
-    plays.next_gap[in_window] = rule.top - next_means[later]
+    plays = empty(Plays, log.means.size - opened + 1)
+    plays.gap[in_window] = rule.top - log.means[later]
+    plays.next_gap[in_window] = rule.top - log.next_means[later]
     plays.following[in_window] = np.append(in_window[1:], NO_PLACE)[: later.size]
     return arm, plays
 
@@ -310,11 +262,6 @@ def finite_significant_shifts(means: ArrayLike, threshold_scale: float = 1.0) ->
         The mean of each of K arms (column) in each of T rounds (row).
     threshold_scale
         As for ``FiniteShiftRule``.
-
-    Returns
-    -------
-    Shifts
-        Their rounds, and for each the interval on which each arm was too bad.
 
     Examples
     --------
@@ -341,14 +288,13 @@ def finite_significant_shifts(means: ArrayLike, threshold_scale: float = 1.0) ->
             table=np.zeros(rounds + 1),
         )
     )
-    starts = new_starts(rounds)
-    evidence = new_room(0, 0, rounds + arms, rounds).evidence
+    starts, evidence = empty(Starts, rounds + 1), empty(Evidence, rounds + arms)
     progress = np.array([1, 0, 0])
     while progress[0] <= rounds:
         finite_loop(allowance, starts, evidence, gaps, progress)
         if progress[0] <= rounds:
-            evidence = with_rows(evidence, 2 * evidence.slot.size)
-    return Shifts.of_evidence(rule, rounds, evidence, int(progress[2]), None)
+            evidence = grown(evidence, 2 * evidence.slot.size)
+    return shifts_of_evidence(rule, rounds, evidence, int(progress[2]), np.arange(arms))
 
 
 def filled(allowance: Allowance) -> Allowance:
@@ -357,10 +303,11 @@ def filled(allowance: Allowance) -> Allowance:
     return allowance
 
 
-def numbered(arms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The slot of each play's arm, numbered in the order of first plays, and the arm of each slot."""
+def numbered(log: Log) -> tuple[Log, Ints]:
+    """The log with slots for arms, numbered in the order of first plays, and the arm of each slot."""
+    arms = log.arms
     if arms.size == 0:
-        return arms, arms
+        return log, arms
     compact = arms
     if arms.min() < 0 or arms.max() > 4 * arms.size + 1024:
         compact = np.unique(arms, return_inverse=True)[1].astype(np.int64)
@@ -368,15 +315,15 @@ def numbered(arms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     count = slot_loop(compact, np.zeros(int(compact.max()) + 1, dtype=np.int64), slots)
     arm_of_slot = np.zeros(count, dtype=np.int64)
     arm_of_slot[slots] = arms
-    return slots, arm_of_slot
+    return log._replace(arms=slots), arm_of_slot
 
 
-def checked_blocks(rule: ShiftRule, blocks: ArrayLike | None, rounds: int) -> NDArray[np.int64]:
-    """The block of each round; nothing, unless the order asks for it."""
+def checked_blocks(rule: ShiftRule, blocks: ArrayLike | None, rounds: int) -> Ints:
+    """The block of each round; 0, unless the order asks for it."""
     if rule.order != "block":
         if blocks is not None:
             raise ValueError(f"blocks are for order='block', not {rule.order!r}; leave them out")
-        return np.zeros(0, dtype=np.int64)
+        return np.zeros(rounds, dtype=np.int64)
     if blocks is None:
         raise ValueError("order='block' needs blocks; give the block of each round, as a log has it")
     block = whole_numbers("blocks", blocks)

@@ -3,10 +3,11 @@
 import numpy as np
 
 from ..specs import fraction, whole
+from ..states import grown
 from .rules import ShiftRule
 from .safety import fill_table
-from .shifts import Shift, Witness
-from .windows import Terms, all_resized, first_window, new_room, resized, told, with_rows
+from .shifts import Shift, shift_of
+from .windows import Terms, Window, new_room, told
 
 
 class ShiftStream:
@@ -38,11 +39,11 @@ class ShiftStream:
         self._slots: dict[int, int] = {}
         self._arms: list[int] = []
         self._table = np.zeros(0)
-        self._room = new_room(0, 0, 0, 1)
-        self._window = first_window()
+        self._room = new_room(0, 0, 0)
+        self._window = Window()
 
     def tell(self, arm: int, mean: float, next_mean: float, block: int | None = None) -> Shift | None:
-        """One more round: the arm that was played, its mean, and its mean at the next round.
+        """One more round: the arm that was played, its mean, and its mean at the next round. Returns its shift, if any.
 
         Parameters
         ----------
@@ -50,11 +51,6 @@ class ShiftStream:
             As one entry of the arrays of ``significant_shifts``.
         block
             The block that is being played, for ``order="block"``.
-
-        Returns
-        -------
-        Shift or None
-            The shift, if this round is one.
         """
         owner, order, horizon = "ShiftStream", self.rule.order, self.rule.horizon
         arm = whole(owner, "arm", arm)
@@ -81,18 +77,16 @@ class ShiftStream:
         room = self._room
         if place >= room.plays.gap.size:
             capacity = 2 * place + 16
-            room = room._replace(
-                plays=all_resized(room.plays, capacity), starts=all_resized(room.starts, 2 * capacity + 1)
-            )
+            room = room._replace(plays=grown(room.plays, capacity), starts=grown(room.starts, 2 * capacity + 1))
         if len(self._arms) > room.arms.gap.size:
-            room = room._replace(arms=all_resized(room.arms, 2 * len(self._arms) + 16))
+            room = room._replace(arms=grown(room.arms, 2 * len(self._arms) + 16))
         rows = self._window.rows + 2 * (len(self._arms) + 1)
         if rows > room.evidence.slot.size:
-            room = room._replace(evidence=with_rows(room.evidence, 2 * rows))
+            room = room._replace(evidence=grown(room.evidence, 2 * rows))
         self._room = room
         if place + 1 >= self._table.size:
             first = self._table.size
-            self._table = resized(self._table, 2 * first + 64)
+            self._table = grown(self._table, 2 * first + 64)
             unfilled = self.rule.allowance(self._table, 0)
             fill_table(self._table, unfilled.scale, unfilled.rate, first)
         last_round = 1 << 52 if self.rule.horizon is None else self.rule.horizon
@@ -102,15 +96,9 @@ class ShiftStream:
         """The shift of this round, which closed the window that opened then; its evidence makes room for more."""
         evidence, window = self._room.evidence, self._window
         closed = int(evidence.last_row[0])
-        columns = (evidence.slot, evidence.start, evidence.end)
-        rows = zip(*(column[:closed].tolist() for column in columns), strict=True)
-        shift = Shift(
-            round=self.round,
-            opened=opened,
-            witnesses=tuple(Witness(self._arms[slot], start, end) for slot, start, end in rows),
-        )
+        shift = shift_of(evidence, 0, opened, self._arms)
         left = window.rows - closed
-        for column in columns:
+        for column in (evidence.slot, evidence.start, evidence.end):
             column[:left] = column[closed : window.rows].copy()
         self._window = window._replace(rows=left, rows_before=0, shifts=0)
         return shift

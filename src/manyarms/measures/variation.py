@@ -16,10 +16,10 @@ Deviations: none with ``until="round"``. ``until="play"`` is for worlds in which
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..specs import one_of
-from .inputs import checked_log
+from .inputs import Floats, Ints, checked_log
 
 UNTILS = ("round", "play")
 """Until when a play's arm is followed: the next round, as the paper has it, or its own next play."""
@@ -28,32 +28,23 @@ UNTILS = ("round", "play")
 class Variation(NamedTuple):
     """The four measures after each round, counted from the first; the entry of round t has the index t - 1."""
 
-    variation: NDArray[np.float64]  # V
-    rotting_variation: NDArray[np.float64]  # V_R
-    changes: NDArray[np.int64]  # L
-    rotting_changes: NDArray[np.int64]  # L_R
+    variation: Floats  # V
+    rotting_variation: Floats  # V_R
+    changes: Ints  # L
+    rotting_changes: Ints  # L_R
 
 
 def realized_variation(arms: ArrayLike, means: ArrayLike, next_means: ArrayLike, *, until: str = "round") -> Variation:
-    """V, V_R, L and L_R of a run after each of its rounds.
+    """V, V_R, L and L_R of a run after each of its rounds. Sums are made as in a simulation: the same bits.
 
     Parameters
     ----------
-    arms
-        The arm played in each round, as whole numbers.
-    means
-        Its mean when it was played.
-    next_means
-        The mean of the same arm at the next round, played or not.
+    arms, means, next_means
+        A run, as for ``significant_shifts``.
     until
         ``"round"``: a play's change is that to the next round. ``"play"``: that to the same arm's next play in the
         run, if there is one, so that nothing is lost where arms move while they rest; then the entry of a round may
         depend on later ones. Where resting arms stand still the two are the same.
-
-    Returns
-    -------
-    Variation
-        Cumulative arrays. Sums are made round by round, as in a simulation: the same bits.
 
     Examples
     --------
@@ -79,16 +70,14 @@ def realized_variation(arms: ArrayLike, means: ArrayLike, next_means: ArrayLike,
     )
 
 
-def arriving_falls(mean: NDArray[np.float64], next_mean: NDArray[np.float64]) -> NDArray[np.float64]:
+def arriving_falls(mean: Floats, next_mean: Floats) -> Floats:
     """By how much the arm of the round before has fallen when a round begins; nothing before the first."""
     fall = np.zeros_like(mean)
     fall[1:] = mean[:-1] - next_mean[:-1]
     return fall
 
 
-def mean_until_play(
-    played: NDArray[np.int64], mean: NDArray[np.float64], next_mean: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def mean_until_play(played: Ints, mean: Floats, next_mean: Floats) -> Floats:
     """The mean with which each play's arm is played again; where it is not, that of the next round."""
     order = np.argsort(played, kind="stable")
     again = played[order[1:]] == played[order[:-1]]

@@ -15,27 +15,13 @@ The same kernels serve a whole log, compiled, and a stream of rounds, as plain P
 0 in the order of their first plays.
 """
 
-from typing import Any, NamedTuple, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from ..arithmetic import ceiling, floor, power
 from ..compiled import kernel, loop, rarely, replaced
-from .safety import (
-    Allowance,
-    Path,
-    Starts,
-    best_start,
-    changed,
-    checked,
-    fill_table,
-    first_unsafe,
-    new_starts,
-    opened_path,
-)
-
-Columns = TypeVar("Columns", bound=tuple[Any, ...])
+from ..states import empty
+from .inputs import Floats, Ints, Log
+from .safety import Allowance, Path, Starts, best_start, changed, checked, fill_table, first_unsafe, opened_path
 
 NO_SLOT = -1
 NO_PLACE = -1
@@ -57,30 +43,30 @@ class Terms(NamedTuple):
 class Arms(NamedTuple):
     """One entry for each slot."""
 
-    last_play: NDArray[np.int64]  # the round; 0 before the first
-    gap: NDArray[np.float64]  # since then
+    last_play: Ints  # the round; 0 before the first
+    gap: Floats  # since then
     # These two mean something if the last play lies in the window.
-    first_place: NDArray[np.int64]  # of its first play in the window
-    before: NDArray[np.float64]  # its gap in the window up to that play
+    first_place: Ints  # of its first play in the window
+    before: Floats  # its gap in the window up to that play
 
 
 class Plays(NamedTuple):
     """One entry for each round of the window: its place is the round less the opening one."""
 
-    gap: NDArray[np.float64]  # of the arm that was played
-    next_gap: NDArray[np.float64]  # of the same arm, from the next round on
-    following: NDArray[np.int64]  # the place of the same arm's next play, or NO_PLACE
-    candidates: NDArray[np.int64]  # not by place: slots, in the order of their first plays in the window or block
+    gap: Floats  # of the arm that was played
+    next_gap: Floats  # of the same arm, from the next round on
+    following: Ints  # the place of the same arm's next play, or NO_PLACE
+    candidates: Ints  # not by place: slots, in the order of their first plays in the window or block
 
 
 class Evidence(NamedTuple):
     """Why each candidate is unsafe: one row for each, window after window."""
 
-    slot: NDArray[np.int64]
-    start: NDArray[np.int64]  # first and …
-    end: NDArray[np.int64]  # … last round of an interval on which its gaps sum up to too much
-    shift: NDArray[np.int64]  # for each shift, not row: its round …
-    last_row: NDArray[np.int64]  # … and the number of rows up to it
+    slot: Ints
+    start: Ints  # first and …
+    end: Ints  # … last round of an interval on which its gaps sum up to too much
+    shift: Ints  # for each shift, not row: its round …
+    last_row: Ints  # … and the number of rows up to it
 
 
 class Room(NamedTuple):
@@ -95,82 +81,25 @@ class Room(NamedTuple):
 class Window(NamedTuple):
     """How far the open window has got."""
 
-    opened: int  # its first round
-    block: int  # the block that is being played, and …
-    block_opened: int  # … its first round in the window; the window's own where blocks do not matter
-    slots: int  # how many arms have been played since round 1 …
-    slots_before: int  # … and before the window opened
-    candidates: int  # how many arms have been played in the window or block
-    examined: int  # how many candidates were looked at
-    guard: int  # the slot of the candidate that is safe
-    path: Path  # of the guard
-    rows: int  # of evidence, …
-    rows_before: int  # … of which these belong to closed windows
-    shifts: int
+    opened: int = 1  # its first round
+    block: int = 0  # the block that is being played, and …
+    block_opened: int = 1  # … its first round in the window; the window's own where blocks do not matter
+    slots: int = 0  # how many arms have been played since round 1 …
+    slots_before: int = 0  # … and before the window opened
+    candidates: int = 0  # how many arms have been played in the window or block
+    examined: int = 0  # how many candidates were looked at
+    guard: int = NO_SLOT  # the slot of the candidate that is safe
+    path: Path = Path()  # of the guard
+    rows: int = 0  # of evidence, …
+    rows_before: int = 0  # … of which these belong to closed windows
+    shifts: int = 0
 
 
-def new_room(rounds: int, slots: int, rows: int, shifts: int) -> Room:
+def new_room(rounds: int, slots: int, rows: int) -> Room:
     """Empty arrays; pages that are never written cost nothing."""
-    return Room(
-        arms=Arms(
-            last_play=np.zeros(slots, dtype=np.int64),
-            gap=np.zeros(slots),
-            first_place=np.zeros(slots, dtype=np.int64),
-            before=np.zeros(slots),
-        ),
-        plays=Plays(
-            gap=np.zeros(rounds),
-            next_gap=np.zeros(rounds),
-            following=np.zeros(rounds, dtype=np.int64),
-            candidates=np.zeros(rounds, dtype=np.int64),
-        ),
-        starts=new_starts(2 * rounds),  # a play may change the level twice: when the arm is played, and by the play
-        evidence=Evidence(
-            slot=np.zeros(rows, dtype=np.int64),
-            start=np.zeros(rows, dtype=np.int64),
-            end=np.zeros(rows, dtype=np.int64),
-            shift=np.zeros(shifts, dtype=np.int64),
-            last_row=np.zeros(shifts, dtype=np.int64),
-        ),
-    )
-
-
-def resized(column: NDArray[Any], size: int) -> NDArray[Any]:
-    """A copy with room for ``size`` entries."""
-    result = np.zeros(size, dtype=column.dtype)
-    kept = min(size, column.size)
-    result[:kept] = column[:kept]
-    return result
-
-
-def all_resized(columns: Columns, size: int) -> Columns:
-    """The same for each array of a state."""
-    return type(columns)(*(resized(column, size) for column in columns))
-
-
-def with_rows(evidence: Evidence, rows: int) -> Evidence:
-    """With room for that many rows."""
-    return evidence._replace(
-        slot=resized(evidence.slot, rows), start=resized(evidence.start, rows), end=resized(evidence.end, rows)
-    )
-
-
-def first_window() -> Window:
-    """Before the first round."""
-    return Window(
-        opened=1,
-        block=0,
-        block_opened=1,
-        slots=0,
-        slots_before=0,
-        candidates=0,
-        examined=0,
-        guard=NO_SLOT,
-        path=Path(depth=0, level=0.0, since=0, total=0.0, carry=0.0),
-        rows=0,
-        rows_before=0,
-        shifts=0,
-    )
+    # A play may change the level twice: when the arm is played, and by the play.
+    starts = empty(Starts, 2 * rounds + 1)
+    return Room(arms=empty(Arms, slots), plays=empty(Plays, rounds), starts=starts, evidence=empty(Evidence, rows))
 
 
 @kernel
@@ -294,28 +223,20 @@ def judged(terms: Terms, room: Room, window: Window, round: int, slot: int, gap:
 
 
 @kernel
-def reopened(window: Window, round: int, block: int, slots_before: int) -> Window:
-    """A new window that opens with the round of a shift."""
-    return replaced(
-        window,
-        opened=round,
-        block=block,
-        block_opened=round,
-        slots_before=slots_before,
-        candidates=0,
-        examined=0,
-        guard=NO_SLOT,
-        rows_before=window.rows,
-        shifts=window.shifts + 1,
-    )
-
-
-@kernel
 def next_block(window: Window, round: int, block: int) -> Window:
     """The same window with none but the next block's candidates; what was found of others is dropped."""
     return replaced(
         window, block=block, block_opened=round, candidates=0, examined=0, guard=NO_SLOT, rows=window.rows_before
     )
+
+
+@kernel
+def reopened(window: Window, round: int, block: int, slots_before: int) -> Window:
+    """A new window that opens with the round of a shift."""
+    window = replaced(
+        window, opened=round, slots_before=slots_before, rows_before=window.rows, shifts=window.shifts + 1
+    )
+    return next_block(window, round, block)
 
 
 @kernel
@@ -337,13 +258,13 @@ def told(
 
 
 @loop
-def table_loop(table: NDArray[np.float64], scale: float, rate: float) -> None:
+def table_loop(table: Floats, scale: float, rate: float) -> None:
     """Fill a table of allowances."""
     fill_table(table, scale, rate, 0)
 
 
 @loop
-def slot_loop(arms: NDArray[np.int64], known: NDArray[np.int64], slots: NDArray[np.int64]) -> int:
+def slot_loop(arms: Ints, known: Ints, slots: Ints) -> int:
     """Number the arms in the order of their first plays; ``known`` has room for each arm and is 0."""
     count = 0
     for place in range(arms.size):
@@ -358,30 +279,14 @@ def slot_loop(arms: NDArray[np.int64], known: NDArray[np.int64], slots: NDArray[
 
 @loop
 def log_loop(
-    terms: Terms,
-    room: Room,
-    window: Window,
-    top: float,
-    slots: NDArray[np.int64],
-    means: NDArray[np.float64],
-    next_means: NDArray[np.float64],
-    blocks: NDArray[np.int64],
-    first: int,
+    terms: Terms, room: Room, window: Window, top: float, log: Log, blocks: Ints, first: int
 ) -> tuple[int, Window]:
     """The rounds of a log from ``first`` on, counted from 0, as far as there is room for evidence."""
     place = first
     # A round may show every arm to be unsafe, and if it is a shift, all of them again in the window that it opens.
-    while place < slots.size and window.rows + 2 * (window.slots + 1) <= room.evidence.slot.size:
-        window = told(
-            terms,
-            room,
-            window,
-            place + 1,
-            slots[place],
-            top - means[place],
-            top - next_means[place],
-            blocks[place] if terms.order == BLOCK else 0,
-        )
+    while place < log.arms.size and window.rows + 2 * (window.slots + 1) <= room.evidence.slot.size:
+        gap, next_gap = top - log.means[place], top - log.next_means[place]
+        window = told(terms, room, window, place + 1, log.arms[place], gap, next_gap, blocks[place])
         place += 1
     return place, window
 
@@ -394,7 +299,7 @@ def safe_loop(allowance: Allowance, starts: Starts, arms: Arms, plays: Plays, op
 
 @kernel
 def followed_row(
-    allowance: Allowance, starts: Starts, gaps: NDArray[np.float64], arm: int, opened: int, round: int
+    allowance: Allowance, starts: Starts, gaps: Floats, arm: int, opened: int, round: int
 ) -> tuple[Path, int]:
     """As ``followed``, for an arm whose gap in each round is known."""
     path = opened_path(starts, opened, gaps[arm, opened - 1])
@@ -409,9 +314,7 @@ def followed_row(
 
 
 @loop
-def finite_loop(
-    allowance: Allowance, starts: Starts, evidence: Evidence, gaps: NDArray[np.float64], progress: NDArray[np.int64]
-) -> None:
+def finite_loop(allowance: Allowance, starts: Starts, evidence: Evidence, gaps: Floats, progress: Ints) -> None:
     """The significant shifts among finitely many arms, given the gap of each arm (row) in each round (column).
 
     ``progress`` holds the round that opened the present window and the numbers of rows of evidence and of shifts.

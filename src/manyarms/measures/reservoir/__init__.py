@@ -1,9 +1,7 @@
 """Reservoir: how common good arms are, estimated from arms that were tried.
 
-Policies want to know the tail exponent beta: the probability that a fresh arm's gap to the top is below x is about
-kappa x^beta for small x. It is estimated from the means of a sample of arms, or, as one has it in practice, from how
-often each of them succeeded. The two differ: noise spreads the best arms out, so that a line through the log-log plot
-of observed means has the wrong slope, and more arms do not make it better.
+The probability that a fresh arm's gap to the top is below x is about kappa x^beta for small x. docs/reservoir.md says
+why a line through the log-log plot of observed means has the wrong slope.
 
 *Means.* Given that a gap is below a depth d, log(d / gap) is exponential with rate beta (Hill 1975): the likelihood is
 k log beta - beta S for k such arms, S the sum of these logarithms. A gap of 0 has no logarithm: what is known of it is
@@ -25,7 +23,7 @@ quantile of chi-squared with one degree of freedom. ``verification/reservoir.py`
 Source: the method for counts is ours. Symbols: Suk & Kim, Assumption 1: beta; kappa_1 and kappa_2 -> kappa, one number.
 """
 
-from .advice import Advice as Advice
+from .estimate import Advice as Advice
 from .estimate import ReservoirEstimate as ReservoirEstimate
 from .from_means import estimate_from_means as estimate_from_means
 from .from_noise import estimate_from_counts as estimate_from_counts

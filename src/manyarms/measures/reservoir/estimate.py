@@ -1,12 +1,16 @@
-"""The estimate: what a sample of arms tells of its reservoir, and what it cannot tell."""
+"""The estimate: what a sample of arms tells of its reservoir, and what it cannot tell; how many arms to draw."""
 
 import dataclasses
+import math
+from collections.abc import Callable
 
-from numpy.typing import ArrayLike
-
+from ...arithmetic import power
+from ...bases import UCB
+from ...policies.blackbox import Blackbox
+from ...policies.blocks import last_block_rank, rounded_up
+from ...policies.elimination import Elimination
 from ...specs import count, fraction, positive
-from ..inputs import Floats, finite_numbers
-from .advice import Advice
+from ..inputs import Floats
 from .profiles import BETA_RANGE, Fit
 
 UPPER_SHARE = 0.25
@@ -17,7 +21,6 @@ FEWEST_ARMS = 20
 
 WIDEST = 3.0
 """An interval whose ends differ by more than this factor does not tell the policies much."""
-
 
 BROKEN = "the tail within {depth:.3g} of the top is not a power law: try a smaller depth"
 
@@ -75,7 +78,7 @@ class ReservoirEstimate:
         ]
         return "\n".join(lines + [f"but {warning}" for warning in self.warnings])
 
-    def advice(self, horizon: int) -> Advice:
+    def advice(self, horizon: int) -> "Advice":
         """How many fresh arms to draw, and how large a block to play them in, for that many rounds.
 
         Parameters
@@ -97,6 +100,85 @@ class ReservoirEstimate:
         return Advice(estimate=self, horizon=count("advice", "horizon", horizon))
 
 
+@dataclasses.dataclass(frozen=True)
+class Advice:
+    """How many fresh arms to draw for a horizon, as Suk & Kim's subsample sizes have it; constants are theirs.
+
+    Attributes
+    ----------
+    estimate
+        What it rests on.
+    horizon
+        How many rounds will be played.
+    """
+
+    estimate: ReservoirEstimate
+    horizon: int
+
+    def over_interval(self, size: Callable[[float], int]) -> tuple[int, int, int]:
+        """A size at the estimated beta and at the ends of its interval."""
+        return size(self.estimate.beta), size(self.estimate.low), size(self.estimate.high)
+
+    @property
+    def fresh_arms(self) -> tuple[int, int, int]:
+        """T^(beta / (beta + 1)), which balances the best arm's gap against the price of finding it (Section 4.1).
+
+        At the estimate and at the ends of its interval, as for the sizes of blocks.
+        """
+        return self.over_interval(
+            lambda beta: min(rounded_up(power(float(self.horizon), beta / (beta + 1.0))), self.horizon)
+        )
+
+    @property
+    def largest_block(self) -> int:
+        """The length of the largest block that begins within the horizon: blocks have 2, 4, 8, … rounds."""
+        # It begins with the last round or earlier, after at most that many less one.
+        return int(2 ** last_block_rank(self.horizon - 1))
+
+    @property
+    def elimination_arms(self) -> tuple[int, int, int]:
+        """How many arms the paper's Algorithm 2 draws for the largest block."""
+        return self.over_interval(
+            lambda beta: Elimination(beta=beta, preset="paper", horizon=self.horizon).slots(self.horizon - 1)
+        )
+
+    @property
+    def blackbox_arms(self) -> tuple[int, int, int]:
+        """How many arms the paper's Algorithm 1 draws for the largest block."""
+        return self.over_interval(
+            lambda beta: Blackbox(base=UCB(), beta=beta, preset="paper", horizon=self.horizon).slots(self.horizon - 1)
+        )
+
+    @property
+    def best_gap(self) -> float:
+        """The expected gap of the best of ``fresh_arms[0]`` arms, if the power law holds so far down.
+
+        The least of K gaps with distribution kappa x^beta has the mean kappa^(-1/beta) times
+        Gamma(1 + 1/beta) Gamma(K + 1) / Gamma(K + 1 + 1/beta).
+        """
+        inverse, arms = 1.0 / self.estimate.beta, self.fresh_arms[0]
+        log_gap = math.lgamma(1.0 + inverse) + math.lgamma(arms + 1.0) - math.lgamma(arms + 1.0 + inverse)
+        return min(math.exp(log_gap - inverse * math.log(self.estimate.kappa)), self.estimate.top)
+
+    def __str__(self) -> str:
+        found = self.estimate
+        cut = ", cut short by the horizon" if self.largest_block > self.horizon else ""
+        lines = [
+            f"For {self.horizon:,} rounds and beta {found.beta:.3g} ({found.low:.3g} to {found.high:.3g}):",
+            f"- if nothing changes, {spelt(self.fresh_arms, 'fresh arms')}, "
+            f"the best of them some {self.best_gap:.2g} below the top {found.top:.4g}",
+            f"- if things change, blocks that double; in the largest, of {self.largest_block:,} rounds{cut},",
+            f"  Elimination draws {spelt(self.elimination_arms, 'fresh arms')}, Blackbox {spelt(self.blackbox_arms)}",
+        ]
+        return "\n".join(lines + [f"but {warning}" for warning in found.warnings])
+
+
+def spelt(sizes: tuple[int, int, int], what: str = "") -> str:
+    """A size with those at the ends of the interval, to two digits: more would be a pretence."""
+    size, low, high = (f"{float(f'{size:.2g}'):,.0f}" for size in sizes)
+    return f"{size} {what}".rstrip() + f" ({low} to {high})"
+
+
 def estimate_of(fit: Fit, threshold: float, arms: int, share: float, warnings: list[str]) -> ReservoirEstimate:
     """The estimate with its warnings."""
     depth = fit.top - threshold
@@ -109,13 +191,8 @@ def estimate_of(fit: Fit, threshold: float, arms: int, share: float, warnings: l
     elif fit.high > WIDEST * fit.low:
         warnings.append(f"the interval spans a factor of {fit.high / fit.low:.2g}: draw more arms")
     return ReservoirEstimate(
-        beta=fit.beta,
-        low=fit.low,
-        high=fit.high,
+        **fit._asdict(),
         kappa=share / depth**fit.beta,
-        top=fit.top,
-        top_low=fit.top_low,
-        top_high=fit.top_high,
         depth=depth,
         arms=arms,
         tail_arms=share * arms,
@@ -123,32 +200,20 @@ def estimate_of(fit: Fit, threshold: float, arms: int, share: float, warnings: l
     )
 
 
-def check_sample(owner: str, arms: int) -> None:
-    """An error for a sample that says nothing."""
-    if arms < 5:
-        raise ValueError(f"{owner}: {arms} arms are too few for any estimate; give at least 5, better hundreds")
+def checked_sample(owner: str, name: str, values: Floats) -> Floats:
+    """One entry for each arm; an error for a sample that says nothing."""
+    if values.ndim != 1:
+        raise ValueError(f"{owner}: {name} must be a list with one entry for each arm, not of shape {values.shape}")
+    if values.size < 5:
+        raise ValueError(f"{owner}: {values.size} arms are too few for any estimate; give at least 5, better hundreds")
+    return values
 
 
-def checked_top(owner: str, top: float | None) -> float | None:
-    """A top in (0, 1], or None."""
-    return None if top is None else positive(owner, "top", fraction(owner, "top", top))
-
-
-def checked_depth(owner: str, depth: float | None, top: float | None) -> float | None:
-    """A depth that is above 0 and reaches no further down than to 0, or None."""
-    if depth is None:
-        return None
+def checked_options(owner: str, top: float | None, depth: float | None) -> tuple[float | None, float | None]:
+    """A top in (0, 1] or None; a depth that is above 0 and reaches no further down than to 0, or None."""
+    if top is not None:
+        top = positive(owner, "top", fraction(owner, "top", top))
     most = 1.0 if top is None else top
-    value = positive(owner, "depth", depth)
-    if value > most:
+    if depth is not None and positive(owner, "depth", depth) > most:
         raise ValueError(f"{owner}: depth must be at most the top, {most:g}, not {depth!r}")
-    return value
-
-
-def checked_means(owner: str, means: ArrayLike) -> Floats:
-    """One mean for each arm."""
-    mean = finite_numbers(owner, "means", means)
-    if mean.ndim != 1:
-        raise ValueError(f"{owner}: means must be a list with one entry for each arm, not of shape {mean.shape}")
-    check_sample(owner, mean.size)
-    return mean
+    return top, None if depth is None else float(depth)

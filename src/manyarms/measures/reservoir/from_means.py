@@ -6,16 +6,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import Floats
-from .estimate import (
-    BROKEN,
-    UPPER_SHARE,
-    ReservoirEstimate,
-    checked_depth,
-    checked_means,
-    checked_top,
-    estimate_of,
-)
+from ..inputs import Floats, finite_numbers
+from .estimate import BROKEN, UPPER_SHARE, ReservoirEstimate, checked_options, checked_sample, estimate_of
 from .profiles import Fit, profiled, profiled_with_top
 
 ROUNDING = 2.0**-50
@@ -40,11 +32,6 @@ def estimate_from_means(means: ArrayLike, *, top: float | None = 1.0, depth: flo
     depth
         Gaps up to here follow the power law. None: so that a quarter of the arms is within it.
 
-    Returns
-    -------
-    ReservoirEstimate
-        With its interval, and warnings where the data cannot tell.
-
     Examples
     --------
     >>> import numpy as np
@@ -55,8 +42,8 @@ def estimate_from_means(means: ArrayLike, *, top: float | None = 1.0, depth: flo
     True
     """
     owner = "estimate_from_means"
-    top = checked_top(owner, top)
-    mean = np.sort(checked_means(owner, means))[::-1]
+    top, depth = checked_options(owner, top, depth)
+    mean = np.sort(checked_sample(owner, "means", finite_numbers(owner, "means", means)))[::-1]
     most = 1.0 if top is None else top
     bad = mean[(mean < 0.0) | (mean > most)]
     if bad.size:
@@ -64,8 +51,11 @@ def estimate_from_means(means: ArrayLike, *, top: float | None = 1.0, depth: flo
             f"{owner}: means must lie between 0 and the top, {most:g}, not {bad[0]:g}; "
             "scale rewards to [0, 1], or give a larger top, or None to estimate it"
         )
-    depth = checked_depth(owner, depth, top)
-    threshold = threshold_of(mean, top, depth)
+    if depth is None:
+        # Given the mean at the threshold, the better ones are a sample of the tail.
+        threshold = float(mean[max(min(int(UPPER_SHARE * mean.size), mean.size - 1), 1)])
+    else:
+        threshold = (float(mean[0]) if top is None else top) - depth
     tail = mean[mean > threshold]
     check_tail(owner, tail.size, mean.size, depth)
     warnings = []
@@ -76,14 +66,6 @@ def estimate_from_means(means: ArrayLike, *, top: float | None = 1.0, depth: flo
     else:
         fit = gaps_fit(owner, tail, threshold, top, warnings)
     return estimate_of(fit, threshold, mean.size, tail.size / mean.size, warnings)
-
-
-def threshold_of(mean: Floats, top: float | None, depth: float | None) -> float:
-    """The mean below which an arm is no part of the tail, given all of them from the best on."""
-    if depth is None:
-        within = max(min(int(UPPER_SHARE * mean.size), mean.size - 1), 1)
-        return float(mean[within])  # given this one, the better ones are a sample of the tail
-    return (float(mean[0]) if top is None else top) - depth
 
 
 def check_tail(owner: str, tail_arms: int, arms: int, depth: float | None) -> None:
@@ -125,10 +107,10 @@ def hill_fit(gaps: Floats, smaller: int, depth: float, top: float) -> Fit:
         return gaps.size * math.log(beta) - beta * total
 
     counted = total + smaller * math.log(depth / float(gaps.min()))
-    beta, low, high = profiled(functools.partial(log_likelihood, total=counted))
+    fit = profiled(functools.partial(log_likelihood, total=counted), top)
     if smaller:  # the interval also holds what is likely if those arms are left out, as no part of the power law
-        high = profiled(functools.partial(log_likelihood, total=total))[2]
-    return Fit(beta, low, high, top, top, top)
+        fit = fit._replace(high=profiled(functools.partial(log_likelihood, total=total), top).high)
+    return fit
 
 
 def is_broken(shares: Floats, beta: float) -> bool:

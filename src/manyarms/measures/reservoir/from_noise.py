@@ -5,18 +5,9 @@ import functools
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs import Floats, numbers_above, numbers_from
-from .estimate import (
-    BROKEN,
-    UPPER_SHARE,
-    ReservoirEstimate,
-    check_sample,
-    checked_depth,
-    checked_means,
-    checked_top,
-    estimate_of,
-)
-from .observations import Counts, NoisyMeans, Observations, counts_of
+from ..inputs import Floats, bounded_numbers, finite_numbers
+from .estimate import BROKEN, UPPER_SHARE, ReservoirEstimate, checked_options, checked_sample, estimate_of
+from .observations import Counts, NoisyMeans, Observations
 from .profiles import Fit, profiled, profiled_with_top
 from .tail import Tail
 
@@ -53,11 +44,6 @@ def estimate_from_counts(
         Gaps up to here follow the power law. None: so that a quarter of the arms seems to be within it, and that it
         is at least four standard deviations of the noise.
 
-    Returns
-    -------
-    ReservoirEstimate
-        With its interval, and warnings where the data cannot tell.
-
     Examples
     --------
     >>> import numpy as np
@@ -69,20 +55,13 @@ def estimate_from_counts(
     (True, True)
     """
     owner = "estimate_from_counts"
-    observations = checked_counts(owner, successes, plays)
-    top = checked_top(owner, top)
-    return estimate_from(observations, top, checked_depth(owner, depth, top))
+    return estimate_from(checked_counts(owner, successes, plays), *checked_options(owner, top, depth))
 
 
 def checked_counts(owner: str, successes: ArrayLike, plays: ArrayLike) -> Counts:
     """The successes and plays of each arm."""
-    hits = numbers_from(owner, "successes", successes, 0.0)
-    tries = numbers_from(owner, "plays", plays, 1.0)
-    if hits.ndim != 1 or tries.ndim > 1:
-        raise ValueError(f"{owner}: successes must be a list with one entry for each arm, not of shape {hits.shape}")
-    if tries.ndim == 1 and tries.size != hits.size:
-        raise ValueError(f"{owner}: successes has {hits.size:,} arms but plays has {tries.size:,}; give one for each")
-    tries = np.broadcast_to(tries, hits.shape)
+    hits = checked_sample(owner, "successes", bounded_numbers(owner, "successes", successes, 0.0))
+    tries = for_each(owner, "plays", bounded_numbers(owner, "plays", plays, 1.0), "successes", hits)
     for name, array in (("successes", hits), ("plays", tries)):
         if (array != np.floor(array)).any():
             raise ValueError(
@@ -94,8 +73,16 @@ def checked_counts(owner: str, successes: ArrayLike, plays: ArrayLike) -> Counts
         raise ValueError(
             f"{owner}: successes must be at most plays, not {hits[place]:g} of {tries[place]:g} for arm {place}"
         )
-    check_sample(owner, hits.size)
-    return counts_of(hits, tries)
+    return Counts(hits, tries)
+
+
+def for_each(owner: str, name: str, values: Floats, sample_name: str, sample: Floats) -> Floats:
+    """An entry for each arm of a sample, given so or as one for all."""
+    if values.shape not in ((), sample.shape):
+        raise ValueError(
+            f"{owner}: {sample_name} has {sample.size:,} arms but {name} has shape {values.shape}; give one for each"
+        )
+    return np.broadcast_to(values, sample.shape)
 
 
 def estimate_from_noisy_means(
@@ -112,11 +99,6 @@ def estimate_from_noisy_means(
     top, depth
         As for ``estimate_from_counts``.
 
-    Returns
-    -------
-    ReservoirEstimate
-        With its interval, and warnings where the data cannot tell.
-
     Examples
     --------
     >>> import numpy as np
@@ -128,18 +110,15 @@ def estimate_from_noisy_means(
     True
     """
     owner = "estimate_from_noisy_means"
-    top = checked_top(owner, top)
-    observations = checked_averages(owner, means, variances, 1.0 if top is None else top)
-    return estimate_from(observations, top, checked_depth(owner, depth, top))
+    top, depth = checked_options(owner, top, depth)
+    return estimate_from(checked_averages(owner, means, variances, 1.0 if top is None else top), top, depth)
 
 
 def checked_averages(owner: str, means: ArrayLike, variances: ArrayLike, most: float) -> NoisyMeans:
     """The average reward of each arm with its noise; without noise none could be beyond 0 and ``most``."""
-    mean = checked_means(owner, means)
-    variance = numbers_above(owner, "variances", variances, 0.0)
-    if variance.ndim > 1 or (variance.ndim == 1 and variance.size != mean.size):
-        raise ValueError(f"{owner}: means has {mean.size:,} arms but variances has shape {variance.shape}")
-    deviation = np.maximum(np.sqrt(np.broadcast_to(variance, mean.shape)), LEAST_DEVIATION)
+    mean = checked_sample(owner, "means", finite_numbers(owner, "means", means))
+    variance = bounded_numbers(owner, "variances", variances, 0.0, is_open=True)
+    deviation = np.maximum(np.sqrt(for_each(owner, "variances", variance, "means", mean)), LEAST_DEVIATION)
     outside = np.maximum(-mean, mean - most) / deviation
     if outside.max() > MOST_DEVIATIONS:
         arm = int(outside.argmax())
@@ -171,8 +150,7 @@ def estimate_from(observations: Observations, top: float | None, depth: float | 
     if top is None:
         fit = fit_with_top(observations, threshold, likely_top)
     else:
-        beta, low, high = profiled(Tail(observations, threshold, top).log_likelihood)
-        fit = Fit(beta, low, high, top, top, top)
+        fit = profiled(Tail(observations, threshold, top).log_likelihood, top)
     tail = Tail(observations, threshold, fit.top)
     if tail.log_likelihood_if_broken(fit.beta) - tail.log_likelihood(fit.beta) > SHAPE_LOSS:
         warnings.append(BROKEN.format(depth=fit.top - threshold))

@@ -1,7 +1,11 @@
-"""Observations: what was seen of arms through noise, and how likely it is for a mean."""
+"""Observations: what was seen of arms through noise, and how likely it is for a mean.
+
+Both kinds have rows of equal arms: ``number`` says how many arms each row stands for, ``observed`` is the observed mean
+of each arm, within [0, 1], and ``deviations`` are the least and the median standard deviation of the noise, on a scale
+on which noise is the same everywhere.
+"""
 
 import math
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -11,83 +15,41 @@ MOST_PLAYS = 2**18
 """More plays of an arm count as so many: what noise is left does not matter, and integrals stay short."""
 
 
-class Observations(Protocol):
-    """What was seen of the arms: rows of equal arms, and how likely each is for a mean."""
-
-    @property
-    def number(self) -> Floats:
-        """How many arms each row stands for."""
-
-    @property
-    def observed(self) -> Floats:
-        """The observed mean of each arm, within [0, 1]."""
-
-    @property
-    def deviations(self) -> tuple[float, float]:
-        """The least and the median standard deviation of the noise, on the scale below."""
-
-    def scale(self, mean: Floats) -> Floats:
-        """The mean on a scale on which noise is the same everywhere."""
-
-    def mean(self, scale: Floats) -> Floats:
-        """The inverse of ``scale``."""
-
-    def noise(self, mean: Floats) -> Floats:
-        """The median arm's standard deviation at that mean."""
-
-    def likelihood(self, mean: Floats) -> Floats:
-        """For each row and mean, the likelihood over the largest that any mean gives."""
-
-
-class Counts(NamedTuple):
+class Counts:
     """Successes and failures; each row is another pair."""
 
-    successes: Floats
-    failures: Floats
-    number: Floats
-    observed: Floats
-    deviations: tuple[float, float]
+    def __init__(self, successes: Floats, plays: Floats) -> None:
+        share = np.minimum(1.0, MOST_PLAYS / plays)
+        rows, number = np.unique(np.stack([successes * share, plays * share], axis=1), axis=0, return_counts=True)
+        self.successes, self.failures = rows[:, 0], rows[:, 1] - rows[:, 0]
+        self.number = number.astype(np.float64)
+        self.observed = successes / plays
+        self.deviations = 0.5 / math.sqrt(rows[:, 1].max()), 0.5 / math.sqrt(float(np.median(plays * share)))
 
     def scale(self, mean: Floats) -> Floats:
-        """The arcsine of the root: on it the deviation of binomial noise is 1 / (2 plays^(1/2))."""
+        """The mean on that scale, the arcsine of the root: there the deviation of the noise is 1 / (2 plays^(1/2))."""
         return np.asarray(np.arcsin(np.sqrt(mean)))
 
     def mean(self, scale: Floats) -> Floats:
-        """The squared sine."""
+        """The inverse of ``scale``."""
         return np.asarray(np.sin(scale) ** 2)
 
     def noise(self, mean: Floats) -> Floats:
-        """(mean (1 - mean) / plays)^(1/2)."""
+        """The median arm's standard deviation at that mean, (mean (1 - mean) / plays)^(1/2)."""
         return np.asarray(2.0 * self.deviations[1] * np.sqrt(mean * (1.0 - mean)))
 
     def likelihood(self, mean: Floats) -> Floats:
-        """Binomial."""
+        """For each row and mean, the binomial likelihood over the largest that any mean gives."""
         plays = self.successes + self.failures
-        largest = times_log(self.successes, self.successes / plays) + times_log(self.failures, self.failures / plays)
+        largest = np.zeros_like(plays)
+        for number in (self.successes, self.failures):
+            largest += number * np.log(np.where(number > 0.0, number / plays, 1.0))
         logs = self.successes[:, None] * np.log(mean) + self.failures[:, None] * np.log1p(-mean)
         return np.asarray(np.exp(logs - largest[:, None]))
 
 
-def times_log(factor: Floats, value: Floats) -> Floats:
-    """The product of a factor and log(value), 0 where the factor is."""
-    return np.asarray(factor * np.log(np.where(factor > 0.0, value, 1.0)))
-
-
-def counts_of(successes: Floats, plays: Floats) -> Counts:
-    """Counts with equal arms put together."""
-    share = np.minimum(1.0, MOST_PLAYS / plays)
-    rows, number = np.unique(np.stack([successes * share, plays * share], axis=1), axis=0, return_counts=True)
-    return Counts(
-        successes=rows[:, 0],
-        failures=rows[:, 1] - rows[:, 0],
-        number=number.astype(np.float64),
-        observed=successes / plays,
-        deviations=(0.5 / math.sqrt(rows[:, 1].max()), 0.5 / math.sqrt(float(np.median(plays * share)))),
-    )
-
-
 class NoisyMeans:
-    """Averages with normal noise; each row is an arm."""
+    """Averages with normal noise, which is the same everywhere as it is; each row is an arm."""
 
     def __init__(self, means: Floats, deviation: Floats) -> None:
         self.means, self.deviation = means, deviation
@@ -99,14 +61,15 @@ class NoisyMeans:
         """As it is."""
         return mean
 
-    def mean(self, scale: Floats) -> Floats:
-        """As it is."""
-        return scale
+    mean = scale
 
     def noise(self, mean: Floats) -> Floats:
-        """The same everywhere."""
+        """As for ``Counts``."""
         return np.full_like(mean, self.deviations[1])
 
     def likelihood(self, mean: Floats) -> Floats:
-        """Normal."""
+        """As for ``Counts``, but normal."""
         return np.asarray(np.exp(-0.5 * ((self.means[:, None] - mean) / self.deviation[:, None]) ** 2))
+
+
+Observations = Counts | NoisyMeans

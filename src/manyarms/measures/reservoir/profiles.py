@@ -26,8 +26,8 @@ class Fit(NamedTuple):
     top_high: float
 
 
-def profiled(log_likelihood: Callable[[float], float]) -> tuple[float, float, float]:
-    """The most likely beta and the ends of its interval; an end of BETA_RANGE if the interval goes beyond."""
+def profiled(log_likelihood: Callable[[float], float], top: float) -> Fit:
+    """The most likely beta and its interval, for a top that is known; an end of BETA_RANGE if it goes beyond."""
     grid = np.geomspace(*BETA_RANGE, 13).tolist()
     values = [log_likelihood(beta) for beta in grid]
     peak = int(np.argmax(values))
@@ -45,33 +45,31 @@ def profiled(log_likelihood: Callable[[float], float]) -> tuple[float, float, fl
             outer = low + golden * (high - low)
             at_outer = log_likelihood(math.exp(outer))
     best = inner if at_inner >= at_outer else outer
-    most = max(at_inner, at_outer)
-    ends = [crossing(log_likelihood, best, most, grid, values, side) for side in (-1, 1)]
-    return math.exp(best), ends[0], ends[1]
+    floor = max(at_inner, at_outer) - LOSS
+    tried = list(zip(grid, values, strict=True))
+    below = crossing(log_likelihood, best, floor, [pair for pair in reversed(tried) if math.log(pair[0]) < best])
+    above = crossing(log_likelihood, best, floor, [pair for pair in tried if math.log(pair[0]) > best])
+    return Fit(math.exp(best), below, above, top, top, top)
 
 
 def crossing(
-    log_likelihood: Callable[[float], float],
-    best: float,
-    most: float,
-    grid: list[float],
-    values: list[float],
-    side: int,
+    log_likelihood: Callable[[float], float], best: float, floor: float, tried: list[tuple[float, float]]
 ) -> float:
-    """Where the log-likelihood has fallen by LOSS, on that side of the best; an end of BETA_RANGE if it has not."""
+    """Where it falls below the floor, from the best on to one side; the last beta that was tried there if it does not.
+
+    ``tried`` has each beta on that side with its log-likelihood, the nearest first.
+    """
     inside = best
-    for beta, value in list(zip(grid, values, strict=True))[::side]:
-        if (math.log(beta) - best) * side <= 0.0:
-            continue
-        if value < most - LOSS:
-            outside = math.log(beta)
+    for beta, value in tried:
+        outside = math.log(beta)
+        if value < floor:
             break
-        inside = math.log(beta)
+        inside = outside
     else:
-        return BETA_RANGE[0] if side < 0 else BETA_RANGE[1]
+        return beta
     for _ in range(13):
         middle = (inside + outside) / 2.0
-        if log_likelihood(math.exp(middle)) < most - LOSS:
+        if log_likelihood(math.exp(middle)) < floor:
             outside = middle
         else:
             inside = middle
@@ -86,8 +84,7 @@ def profiled_with_top(likelihoods: Callable[[float], Floats], tops: Floats) -> F
         known[beta] = likelihoods(beta)
         return float(known[beta].max())
 
-    beta, low, high = profiled(largest)
-    table = np.stack([known[tried] for tried in sorted(known)])
-    likely = tops[table.max(axis=0) >= table.max() - LOSS]
-    top = float(tops[np.argmax(table.max(axis=0))])
-    return Fit(beta, low, high, top, float(likely.min()), float(likely.max()))
+    fit = profiled(largest, top=1.0)
+    best = np.max(list(known.values()), axis=0)  # of each top
+    likely = tops[best >= best.max() - LOSS]
+    return fit._replace(top=float(tops[np.argmax(best)]), top_low=float(likely.min()), top_high=float(likely.max()))
