@@ -6,7 +6,7 @@ whose expectation is the mean.
 
 import abc
 import dataclasses
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from .contract import Nothing, register
 from .specs import Positive, Spec, exported
@@ -103,12 +103,9 @@ class BetaNoise(Noise):
     BetaNoise(concentration=10.0)
     """
 
-    concentration: Positive
+    tried_with: ClassVar = ({"concentration": 10.0},)
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(concentration=10.0),)
+    concentration: Positive
 
     def start(self) -> BetaNoiseState:
         """The state that the compiled loop carries."""

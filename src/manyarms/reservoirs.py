@@ -9,7 +9,7 @@ small x.
 import abc
 import dataclasses
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,13 +73,10 @@ class PowerLaw(Reservoir):
     2.0
     """
 
+    tried_with: ClassVar = ({"beta": 2.0},)
+
     beta: Positive
     top: Fraction = 1.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(beta=2.0),)
 
     def start(self) -> PowerLawState:
         """The state that the compiled loop carries."""
@@ -130,13 +127,10 @@ class Uniform(Reservoir):
     0.7
     """
 
+    tried_with: ClassVar = ({"low": 0.1, "high": 0.8},)
+
     low: Fraction = 0.0
     high: Fraction = 1.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(0.1, 0.8),)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -194,13 +188,10 @@ class BetaDistributed(Reservoir):
     3.0
     """
 
+    tried_with: ClassVar = ({"a": 2.0, "b": 3.0},)
+
     a: Positive
     b: Positive
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(2.0, 3.0),)
 
     def start(self) -> BetaDistributedState:
         """The state that the compiled loop carries."""
@@ -258,12 +249,9 @@ class Empirical(Reservoir):
     0.4
     """
 
-    means: tuple[Fraction, ...]
+    tried_with: ClassVar = ({"means": (0.1, 0.4, 0.2, 0.9)},)
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls((0.1, 0.4, 0.2, 0.9)),)
+    means: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -319,13 +307,10 @@ class Mixture(Reservoir):
     2.0
     """
 
+    tried_with: ClassVar = ({"reservoirs": (Uniform(0.0, 0.5), PowerLaw(beta=2.0)), "weights": (9.0, 1.0)},)
+
     reservoirs: Annotated[tuple[Reservoir, ...], two_or_more(Reservoir)]
     weights: tuple[Positive, ...] | None = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls((Uniform(0.0, 0.5), PowerLaw(beta=2.0)), weights=(9.0, 1.0)),)
 
     def __post_init__(self) -> None:
         super().__post_init__()

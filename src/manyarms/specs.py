@@ -41,6 +41,7 @@ class Spec(Checked):
     """Abstract: a description of a policy, base, reservoir, drift, noise or world."""
 
     kind: ClassVar[str]  # "policy", "base", "reservoir", "drift", "noise" or "world"
+    tried_with: ClassVar[tuple[dict[str, Any], ...]] = ({},)  # the fields of each of its examples
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -55,8 +56,8 @@ class Spec(Checked):
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on: one as it is, unless a type has some that get more out of it."""
-        return (cls(),)
+        """Specs to try promises on."""
+        return tuple(cls(**values) for values in cls.tried_with)
 
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values."""

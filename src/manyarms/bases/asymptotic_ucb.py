@@ -15,7 +15,7 @@ in every round until they have separated.
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,12 +86,9 @@ class AsymptoticUCB(Base):
     AsymptoticUCB(sigma=0.5)
     """
 
-    sigma: Positive = 1.0
+    tried_with: ClassVar = ({"sigma": 0.5},)
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(sigma=0.5),)
+    sigma: Positive = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

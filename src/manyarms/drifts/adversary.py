@@ -7,7 +7,7 @@ the candidate, just played, loses ``size``, and the vote begins anew.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import replaced
 from ..contract import Play
@@ -42,13 +42,10 @@ class Adversary(Drift):
     Adversary(patience=100, size=0.3)
     """
 
+    tried_with: ClassVar = ({"patience": 10, "size": 0.3},)
+
     patience: Count = 100
     size: Fraction = 0.3
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(patience=10, size=0.3),)
 
     def start(self) -> AdversaryState:
         """The state that the compiled loop carries."""

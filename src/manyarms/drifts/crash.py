@@ -1,7 +1,7 @@
 """Arms that break down all at once."""
 
 import dataclasses
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from ..contract import Play, fresh_mean
 from ..specs import Fraction, fraction
@@ -46,13 +46,10 @@ class Crash(Drift):
     Crash(probability=0.001, to=0.0)
     """
 
+    tried_with: ClassVar = ({"probability": 0.05},)
+
     probability: Fraction
     to: Annotated[float | str, fresh_or_level] = FRESH
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(probability=0.05),)
 
     def start(self) -> CrashState:
         """The state that the compiled loop carries."""

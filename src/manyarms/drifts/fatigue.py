@@ -5,7 +5,7 @@ honeymoon speaks for the arm long after it has gone bad.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from ..contract import Play
 from ..specs import Count, Number
@@ -39,13 +39,10 @@ class Fatigue(Drift):
     Fatigue(after=5000, rate=0.0001)
     """
 
+    tried_with: ClassVar = ({"after": 4, "rate": 0.05},)
+
     after: Count
     rate: Number
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(after=4, rate=0.05),)
 
     def __post_init__(self) -> None:
         super().__post_init__()

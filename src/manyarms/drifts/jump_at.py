@@ -1,7 +1,7 @@
 """Arms that jump once, at a given play."""
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from ..contract import Play
 from ..specs import Count, Number
@@ -35,13 +35,10 @@ class JumpAt(Drift):
     JumpAt(play=2000, size=-0.3)
     """
 
+    tried_with: ClassVar = ({"play": 3, "size": -0.3},)
+
     play: Count
     size: Number
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(play=3, size=-0.3),)
 
     def start(self) -> JumpAtState:
         """The state that the compiled loop carries."""

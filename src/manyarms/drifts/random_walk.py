@@ -1,7 +1,7 @@
 """Arms that wander."""
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from ..contract import Play
 from ..specs import Positive
@@ -31,12 +31,9 @@ class RandomWalk(Drift):
     RandomWalk(size=0.01)
     """
 
-    size: Positive
+    tried_with: ClassVar = ({"size": 0.05},)
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(size=0.05),)
+    size: Positive
 
     def start(self) -> RandomWalkState:
         """The state that the compiled loop carries."""

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import re
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from ..arithmetic import power
 from ..contract import Play
@@ -124,11 +124,7 @@ class Rotting(Trend):
     """
 
     sign: ClassVar[float] = -1.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(rate="1/t"),)
+    tried_with: ClassVar = ({"rate": "1/t"},)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,11 +144,7 @@ class Rising(Trend):
     """
 
     sign: ClassVar[float] = 1.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(rate=0.01),)
+    tried_with: ClassVar = ({"rate": 0.01},)
 
 
 def trend_state(sign: float, kind: str, size: float, power: float) -> Any:

@@ -5,7 +5,7 @@ each new one a policy has to search again from nothing.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import replaced
 from ..contract import Play
@@ -45,13 +45,10 @@ class Turnover(Drift):
     Turnover(length=1000, to=0.0)
     """
 
+    tried_with: ClassVar = ({"length": 40, "to": 0.1},)
+
     length: Count
     to: Fraction = 0.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(length=40, to=0.1),)
 
     def start(self) -> TurnoverState:
         """The state that the compiled loop carries."""

@@ -23,7 +23,7 @@ as logarithms, which do not overflow.
 
 import dataclasses
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,6 +165,11 @@ class AUCBTASW(OneArmPolicy):
     """
 
     presets: ClassVar = PRESETS
+    tried_with: ClassVar = (
+        # Bonuses so small that bad arms are dropped within a few plays.
+        {"width": 0.1},
+        {"preset": "published", "width": 0.3, "scale": 0.1, "horizon": DOUBLING},
+    )
 
     preset: str = "paper"
     width: Positive | None = None
@@ -174,15 +179,6 @@ class AUCBTASW(OneArmPolicy):
     scale_log: Annotated[str, checked_scale_log] | None = None
     top: Fraction = 1.0
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            # Bonuses so small that bad arms are dropped within a few plays.
-            cls(width=0.1),
-            cls(preset="published", width=0.3, scale=0.1, horizon=DOUBLING),
-        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

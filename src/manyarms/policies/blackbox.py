@@ -23,7 +23,7 @@ that make the subsample smaller than such arms are many, they all stay.
 
 import dataclasses
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,6 +200,11 @@ class Blackbox(SubsamplingPolicy):
         "the losses of a block reach the threshold, which is more than they should come to if nothing changes; beneath "
         "each restart stands their sum"
     )
+    tried_with: ClassVar = (
+        {"base": UCB(), "beta": 1.0},
+        {"base": UCB(), "beta": 0.5, "preset": "published", "threshold": 0.02, "log_power": 1.0, "horizon": DOUBLING},
+        {"base": Greedy(), "beta": "auto", "threshold": 0.1, "warm_start": True},
+    )
 
     base: Base
     beta: Beta
@@ -212,15 +217,6 @@ class Blackbox(SubsamplingPolicy):
     top: Fraction = 1.0
     horizon: Horizon = None
     warm_start: Flag | None = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(base=UCB(), beta=1.0),
-            cls(base=UCB(), beta=0.5, preset="published", threshold=0.02, log_power=1.0, horizon=DOUBLING),
-            cls(base=Greedy(), beta="auto", threshold=0.1, warm_start=True),
-        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Base):

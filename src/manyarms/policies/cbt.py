@@ -15,7 +15,7 @@ all the same.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from ..arithmetic import binary_log, power
 from ..compiled import kernel, rarely, replaced
@@ -94,18 +94,15 @@ class CBT(OneArmPolicy):
     True
     """
 
+    tried_with: ClassVar = (
+        {"beta": 1.0},
+        {"beta": "auto"},
+    )
+
     beta: Beta
     first_loss: Positive = 1.0
     target: Positive | None = None
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(beta=1.0),
-            cls(beta="auto"),
-        )
 
     def settings(self) -> CBTSettings:
         """The spec in numbers."""

@@ -24,7 +24,7 @@ for every block (`policies.tail`); should that make the subsample smaller than t
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,6 +159,13 @@ class Elimination(SubsamplingPolicy):
         "all arms of a block have been dropped. An arm is dropped when its losses in the block, weighted by its chance "
         "to be played, reach the threshold; beneath each restart stand those of the last arm"
     )
+    tried_with: ClassVar = (
+        {"beta": 1.0},
+        # Restarts within a few rounds, with the subsample of the paper's text.
+        {"beta": 1.0, "preset": "paper", "threshold": 0.02, "horizon": DOUBLING},
+        {"beta": 0.5, "preset": "published", "threshold": 0.1},
+        {"beta": "auto", "threshold": 0.02},
+    )
 
     beta: Beta
     preset: str = "calibrated"
@@ -169,17 +176,6 @@ class Elimination(SubsamplingPolicy):
     warm_start: Flag | None = None
     top: Fraction = 1.0
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(beta=1.0),
-            # Restarts within a few rounds, with the subsample of the paper's text.
-            cls(beta=1.0, preset="paper", threshold=0.02, horizon=DOUBLING),
-            cls(beta=0.5, preset="published", threshold=0.1),
-            cls(beta="auto", threshold=0.02),
-        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -19,7 +19,7 @@ more counts for the target only.
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,17 +90,14 @@ class EmpiricalCBT(Policy):
     True
     """
 
+    tried_with: ClassVar = (
+        {},
+        # So few arms that good ones are let go.
+        {"keep": 5, "horizon": DOUBLING},
+    )
+
     keep: Count = 65_536
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(),
-            # So few arms that good ones are let go.
-            cls(keep=5, horizon=DOUBLING),
-        )
 
     @property
     def is_scattered(self) -> bool:

@@ -32,7 +32,7 @@ an e-detector (Shin, Ramdas & Rinaldo, arXiv:2203.03532), the mean of three with
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,19 +152,16 @@ class Forager(Policy):
     True
     """
 
+    tried_with: ClassVar = (
+        {},
+        {"keep": 3, "slack": 0.5, "first_look": 1.0, "false_alarms": 0.9, "wary": 10.0},
+    )
+
     keep: Count = 256
     slack: Positive = 1.0
     first_look: Positive = 3.0
     false_alarms: Positive = 0.5
     wary: Positive = 4.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(),
-            cls(keep=3, slack=0.5, first_look=1.0, false_alarms=0.9, wary=10.0),
-        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,7 +10,7 @@ meanwhile changes nothing.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import kernel, replaced
 from ..contract import Choice, Counts
@@ -48,12 +48,9 @@ class KFailure(OneArmPolicy):
     True
     """
 
-    failures: Count = 1
+    tried_with: ClassVar = ({"failures": 2},)
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(failures=2),)
+    failures: Count = 1
 
     def start(self, rounds: int) -> KFailureState:
         """Nothing to allocate."""

@@ -17,7 +17,7 @@ that has passed changes nothing. A late reward for an arm that was left meanwhil
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,17 +101,14 @@ class MRun(Policy):
     True
     """
 
+    tried_with: ClassVar = (
+        {},
+        {"run": 3, "recall": False, "horizon": DOUBLING},
+    )
+
     run: Count | None = None
     recall: Flag = True
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(),
-            cls(run=3, recall=False, horizon=DOUBLING),
-        )
 
     def settings(self) -> MRunSettings:
         """The spec in numbers."""

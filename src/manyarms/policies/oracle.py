@@ -10,7 +10,7 @@ Source: none needed.
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,13 +54,9 @@ class Oracle(Policy):
     """
 
     sees_means: ClassVar[bool] = True
+    tried_with: ClassVar = ({"keep": 16},)
 
     keep: Count = 256
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(keep=16),)
 
     def slots(self, rounds: int) -> int:
         """The arms kept; one a round at most."""

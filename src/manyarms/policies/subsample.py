@@ -18,7 +18,7 @@ many arms are drawn for the rest of the run. Without a horizon, beta is estimate
 import abc
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,19 +231,16 @@ class Subsample(FixedSubsample):
     100
     """
 
+    tried_with: ClassVar = (
+        {"base": Greedy(), "beta": 1.0},
+        {"base": Greedy(), "beta": 2.0, "arms": 20, "horizon": DOUBLING},
+        {"base": Greedy(), "beta": "auto"},
+    )
+
     base: Base
     beta: Beta
     arms: Count | None = None
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(base=Greedy(), beta=1.0),
-            cls(base=Greedy(), beta=2.0, arms=20, horizon=DOUBLING),
-            cls(base=Greedy(), beta="auto"),
-        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Base):
@@ -294,20 +291,16 @@ class SSUCB(FixedSubsample):
     """
 
     presets: ClassVar = SSUCB_PRESETS
+    tried_with: ClassVar = (
+        {"beta": 1.0},
+        {"beta": 0.5, "preset": "published"},
+    )
 
     beta: Beta
     preset: str = "calibrated"
     sigma: Positive | None = None
     arms: Count | None = None
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(beta=1.0),
-            cls(beta=0.5, preset="published"),
-        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

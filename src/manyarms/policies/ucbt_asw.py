@@ -21,7 +21,7 @@ needs room for as many numbers as there are rounds.
 """
 
 import dataclasses
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,12 @@ class UCBTASW(OneArmPolicy):
     True
     """
 
+    tried_with: ClassVar = (
+        {"beta": 1.0, "variation": 1.0, "width": 0.1},
+        {"beta": 0.5, "changes": 3, "width": 0.3, "horizon": DOUBLING},
+        {"beta": "auto", "variation": 1.0, "width": 0.1},
+    )
+
     beta: Beta
     variation: Annotated[float, checked_variation] | None = None
     changes: Annotated[int, checked_changes] | None = None
@@ -146,15 +152,6 @@ class UCBTASW(OneArmPolicy):
     width: Positive = 12.0
     top: Fraction = 1.0
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(beta=1.0, variation=1.0, width=0.1),
-            cls(beta=0.5, changes=3, width=0.3, horizon=DOUBLING),
-            cls(beta="auto", variation=1.0, width=0.1),
-        )
 
     def __post_init__(self) -> None:
         super().__post_init__()
