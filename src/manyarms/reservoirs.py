@@ -16,18 +16,14 @@ from numpy.typing import NDArray
 
 from .arithmetic import power
 from .contract import fresh_mean, register
-from .specs import Fraction, Positive, Spec, exported, two_or_more
+from .specs import Fraction, Part, Positive, exported, two_or_more
 from .streams import beta_draw, follow, index_below, uniform
 
 
-class Reservoir(Spec, abc.ABC, abstract=True):
+class Reservoir(Part, abstract=True):
     """Abstract: where the first means of fresh arms come from."""
 
     kind: ClassVar[str] = "reservoir"
-
-    @abc.abstractmethod
-    def start(self) -> Any:
-        """The state that the compiled loop carries."""
 
     @property
     @abc.abstractmethod
@@ -188,14 +184,11 @@ class BetaDistributed(Reservoir):
     3.0
     """
 
+    state_type: ClassVar = BetaDistributedState
     tried_with: ClassVar = ({"a": 2.0, "b": 3.0},)
 
     a: Positive
     b: Positive
-
-    def start(self) -> BetaDistributedState:
-        """The state that the compiled loop carries."""
-        return BetaDistributedState(a=self.a, b=self.b)
 
     @property
     def top(self) -> float:

@@ -8,6 +8,7 @@ A field checks itself if its type says how: ``beta: Positive``, ``keep: Count | 
 returns the value to keep. ``Checked`` gives the same to dataclasses that are no specs.
 """
 
+import abc
 import dataclasses
 import functools
 import hashlib
@@ -82,6 +83,35 @@ class Spec(Checked):
                 text = value.label() if isinstance(value, Spec) else repr(value)
                 shown.append(f"{field.name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Part(Spec, abc.ABC, abstract=True):
+    """Abstract: a part of a world, without arrays of its own for every slot."""
+
+    state_type: ClassVar[type]
+
+    def start(self) -> Any:
+        """The state that the compiled loop carries: by default one with the spec's own fields, or what follows."""
+        return filled(self.state_type, self)
+
+
+def filled(state_type: Any, owner: Any, **values: Any) -> Any:
+    """A state with these values, and for other fields the owner's attributes of the same name.
+
+    Fields for which that gives None or nothing have the default that the state type says.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> import manyarms as ma
+    >>> class Numbers(NamedTuple):
+    ...     first_loss: float
+    ...     target: float = -1.0  # not told
+    >>> filled(Numbers, ma.CBT(beta=1.0, first_loss=0.5))
+    Numbers(first_loss=0.5, target=-1.0)
+    """
+    found = {name: values.get(name, getattr(owner, name, None)) for name in state_type._fields}
+    return state_type(**{name: value for name, value in found.items() if value is not None})
 
 
 def exported(names: Mapping[str, Any]) -> list[str]:

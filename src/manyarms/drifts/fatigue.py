@@ -39,6 +39,7 @@ class Fatigue(Drift):
     Fatigue(after=5000, rate=0.0001)
     """
 
+    state_type: ClassVar = FatigueState
     tried_with: ClassVar = ({"after": 4, "rate": 0.05},)
 
     after: Count
@@ -48,10 +49,6 @@ class Fatigue(Drift):
         super().__post_init__()
         if self.rate < 0.0:
             raise ValueError(f"Fatigue: rate must not be negative, not {self.rate!r}; arms that tire lose")
-
-    def start(self) -> FatigueState:
-        """The state that the compiled loop carries."""
-        return FatigueState(after=self.after, rate=self.rate)
 
 
 def moved(drift: FatigueState, play: Play, reservoir: Any) -> tuple[FatigueState, float]:

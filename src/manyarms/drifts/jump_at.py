@@ -35,14 +35,11 @@ class JumpAt(Drift):
     JumpAt(play=2000, size=-0.3)
     """
 
+    state_type: ClassVar = JumpAtState
     tried_with: ClassVar = ({"play": 3, "size": -0.3},)
 
     play: Count
     size: Number
-
-    def start(self) -> JumpAtState:
-        """The state that the compiled loop carries."""
-        return JumpAtState(play=self.play, size=self.size)
 
 
 def moved(drift: JumpAtState, play: Play, reservoir: Any) -> tuple[JumpAtState, float]:

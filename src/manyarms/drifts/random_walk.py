@@ -31,13 +31,10 @@ class RandomWalk(Drift):
     RandomWalk(size=0.01)
     """
 
+    state_type: ClassVar = RandomWalkState
     tried_with: ClassVar = ({"size": 0.05},)
 
     size: Positive
-
-    def start(self) -> RandomWalkState:
-        """The state that the compiled loop carries."""
-        return RandomWalkState(size=self.size)
 
 
 def moved(drift: RandomWalkState, play: Play, reservoir: Any) -> tuple[RandomWalkState, float]:

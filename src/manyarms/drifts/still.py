@@ -1,7 +1,7 @@
 """Arms that never change."""
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 from ..contract import Nothing, Play
 from .base import Drift, register_drift
@@ -22,9 +22,7 @@ class Still(Drift):
     {'type': 'Still'}
     """
 
-    def start(self) -> StillState:
-        """The state that the compiled loop carries."""
-        return StillState()
+    state_type: ClassVar = StillState
 
 
 def moved(drift: StillState, play: Play, reservoir: Any) -> tuple[StillState, float]:

@@ -19,7 +19,7 @@ reproduced as it was published and the effect of each difference can be seen:
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from ...compiled import kernel, rarely, replaced, store_both
 from ...contract import (
     Choice,
     Counts,
+    Nothing,
     Play,
     ask,
     begin,
@@ -185,10 +186,8 @@ register_policy(
 )
 
 
-class RottingByPlaysState(NamedTuple):
+class RottingByPlaysState(Nothing):
     """Nothing to carry."""
-
-    unused: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,9 +201,7 @@ class RottingByPlays(Drift):
     {'type': 'RottingByPlays'}
     """
 
-    def start(self) -> RottingByPlaysState:
-        """The state that the compiled loop carries."""
-        return RottingByPlaysState(unused=0.0)
+    state_type: ClassVar = RottingByPlaysState
 
 
 def moved_by_plays(drift: RottingByPlaysState, play: Play, reservoir: Any) -> tuple[RottingByPlaysState, float]:
@@ -237,11 +234,9 @@ class RottingByBlocks(Drift):
     RottingByBlocks(length=317)
     """
 
-    length: Count
+    state_type: ClassVar = RottingByBlocksState
 
-    def start(self) -> RottingByBlocksState:
-        """The state that the compiled loop carries."""
-        return RottingByBlocksState(length=self.length)
+    length: Count
 
 
 def moved_by_blocks(drift: RottingByBlocksState, play: Play, reservoir: Any) -> tuple[RottingByBlocksState, float]:
