@@ -30,4 +30,4 @@ class Greedy(Indexed):
 
     def formula(self) -> UCBFormula:
         """The mean alone."""
-        return UCBFormula(width=0.0, log_horizon=0.0)
+        return UCBFormula(width=0.0)

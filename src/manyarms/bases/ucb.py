@@ -22,7 +22,7 @@ class UCBFormula(NamedTuple):
     """What the bounds of all arms have in common; with width 0 they are the mean rewards."""
 
     width: float
-    log_horizon: float
+    log_horizon: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class UCB(Indexed):
 
     def formula(self) -> UCBFormula:
         """The width; the horizon comes with the subsample."""
-        return UCBFormula(width=self.width, log_horizon=0.0)
+        return UCBFormula(width=self.width)
 
 
 def renew(formula: UCBFormula, arms: int, horizon: float, log_horizon: float) -> UCBFormula:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ..arithmetic import binary_log, ceiling, exponential, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
-from ..specs import Fraction, Positive, fraction, positive
+from ..specs import Fraction, Positive, among, fraction, positive
 from ..streams import UNSET_KEY, bits_at, uniform
 from .base import DOUBLING, Horizon, OneArmPolicy
 from .blocks import (
@@ -68,7 +68,7 @@ class AUCBTASWSettings(NamedTuple):
     scale: float  # C
     scale_of_run: bool  # whether C is multiplied by log T, not log H
     top: float
-    horizon: int  # 0: unknown
+    horizon: int = 0  # 0: unknown
 
 
 class Period(NamedTuple):
@@ -90,19 +90,19 @@ class AUCBTASWState(NamedTuple):
     """A run of the algorithm."""
 
     settings: AUCBTASWSettings
-    key: int  # of the policy's random stream
     sums: NDArray[np.float64]  # n -> sum of the arm's first n rewards
     bonuses: NDArray[np.float64]  # k -> what is added to the mean of the last 2^k rewards
     log_weights: NDArray[np.float64]  # j -> log of the weight of threshold j
-    period: Period
-    block: Block
-    place: int  # j: which threshold the block plays with
-    probability: float  # p(delta), with which it was drawn
-    level: float  # top - delta: an arm below this is dropped
-    earned: float  # in this block
-    arm: int  # the arm in play
-    plays: int  # how many of its rewards have come
-    counts: Counts
+    key: int = UNSET_KEY  # of the policy's random stream
+    period: Period = NO_PERIOD
+    block: Block = NO_BLOCK
+    place: int = 0  # j: which threshold the block plays with
+    probability: float = 0.0  # p(delta), with which it was drawn
+    level: float = 0.0  # top - delta: an arm below this is dropped
+    earned: float = 0.0  # in this block
+    arm: int = 0  # the arm in play
+    plays: int = 0  # how many of its rewards have come
+    counts: Counts = NO_COUNTS
 
 
 def checked_threshold(owner: str, name: str, threshold: Any) -> float:
@@ -116,13 +116,6 @@ def checked_depth(owner: str, name: str, depth: Any) -> float:
     if result > 10.0:
         raise ValueError(f"{owner}: {name} must lie in (0, 10], not {result!r}; the paper's is 0.5")
     return result
-
-
-def checked_scale_log(owner: str, name: str, scale_log: Any) -> str:
-    """One of two words."""
-    if scale_log not in ("block", "run"):
-        raise ValueError(f"{owner}: {name} must be 'block' or 'run', not {scale_log!r}")
-    return str(scale_log)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,6 +158,7 @@ class AUCBTASW(OneArmPolicy):
     """
 
     presets: ClassVar = PRESETS
+    settings_type: ClassVar = AUCBTASWSettings
     tried_with: ClassVar = (
         # Bonuses so small that bad arms are dropped within a few plays.
         {"width": 0.1},
@@ -176,7 +170,7 @@ class AUCBTASW(OneArmPolicy):
     first_threshold: Annotated[float, checked_threshold] | None = None
     depth: Annotated[float, checked_depth] | None = None
     scale: Positive | None = None
-    scale_log: Annotated[str, checked_scale_log] | None = None
+    scale_log: Annotated[str, among(("block", "run"))] | None = None
     top: Fraction = 1.0
     horizon: Horizon = None
 
@@ -184,18 +178,10 @@ class AUCBTASW(OneArmPolicy):
         super().__post_init__()
         self.settings()
 
-    def settings(self) -> AUCBTASWSettings:
-        """The preset with this spec's own keywords put over it, in numbers."""
-        chosen = self.chosen()
-        return AUCBTASWSettings(
-            width=chosen["width"],
-            first_threshold=chosen["first_threshold"],
-            depth=chosen["depth"],
-            scale=chosen["scale"],
-            scale_of_run=chosen["scale_log"] == "run",
-            top=self.top,
-            horizon=self.known_horizon,
-        )
+    @property
+    def scale_of_run(self) -> bool:
+        """Whether the logarithm beside C is that of T."""
+        return bool(self.chosen()["scale_log"] == "run")
 
     def start(self, rounds: int) -> AUCBTASWState:
         """A state with arrays for the longest block that can begin within ``rounds`` rounds."""
@@ -203,19 +189,9 @@ class AUCBTASW(OneArmPolicy):
         period = period_of(settings, last_block_rank(rounds))
         return AUCBTASWState(
             settings=settings,
-            key=UNSET_KEY,
             sums=np.zeros(min(period.block_length, rounds) + 1),
             bonuses=np.zeros(period.block_length.bit_length()),
             log_weights=np.zeros(period.thresholds),
-            period=NO_PERIOD,
-            block=NO_BLOCK,
-            place=0,
-            probability=0.0,
-            level=0.0,
-            earned=0.0,
-            arm=0,
-            plays=0,
-            counts=NO_COUNTS,
         )
 
     def explain(self, state: AUCBTASWState) -> dict[str, Any]:

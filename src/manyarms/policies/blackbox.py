@@ -33,11 +33,11 @@ from ..bases.base import Base
 from ..bases.greedy import Greedy
 from ..bases.ucb import UCB
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, begin, pick, plays_of, register, relocate, renew, verb
+from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register, relocate, renew, verb
 from ..contract import learn as base_learns
-from ..specs import Flag, Fraction, Positive, number
+from ..specs import Flag, Fraction, Positive, among, number
 from ..streams import UNSET_KEY
-from .base import DOUBLING, Horizon, LogBase, base_number, logarithm
+from .base import DOUBLING, Horizon, LogBase, logarithm
 from .blocks import (
     NO_BLOCK,
     NO_COUNTS,
@@ -105,19 +105,17 @@ PRESETS: dict[str, dict[str, Any]] = {
 class BlackboxSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
-    constant: float  # C_1
+    threshold: float  # C_1
     log_power: float
     log_base: float
     log_factor: bool
     block_horizon: bool  # whether the base is told the length of the block, not of the run
     top: float
-    horizon: int  # 0: unknown
+    horizon: int = 0  # 0: unknown
 
 
-class ColdStart(NamedTuple):
+class ColdStart(Nothing):
     """Every block has fresh arms only."""
-
-    unused: float
 
 
 class WarmStart(NamedTuple):
@@ -125,8 +123,8 @@ class WarmStart(NamedTuple):
 
     kept: NDArray[np.int64]  # slot -> arm, for the arms that stayed
     sources: NDArray[np.int64]  # slot -> where its arm was before, for the same
-    stayed: int  # how many
-    moving: int  # how many of them the world has not followed yet
+    stayed: int = 0  # how many
+    moving: int = 0  # how many of them the world has not followed yet
 
 
 class BlackboxState(NamedTuple):
@@ -134,15 +132,15 @@ class BlackboxState(NamedTuple):
 
     settings: BlackboxSettings
     base: Any
-    key: int  # of the policy's random stream
     tail: ToldBeta | Tail  # what is known of beta
     start: ColdStart | WarmStart
-    first_arm: int  # slot s holds arm first_arm + s, unless it stayed
     note: NDArray[np.float64]  # why the last restart happened
-    block: Block
-    threshold: float  # losses of a block that trigger a restart
-    loss: float  # of this block
-    counts: Counts
+    key: int = UNSET_KEY  # of the policy's random stream
+    first_arm: int = 0  # slot s holds arm first_arm + s, unless it stayed
+    block: Block = NO_BLOCK
+    threshold: float = 0.0  # losses of a block that trigger a restart
+    loss: float = 0.0  # of this block
+    counts: Counts = NO_COUNTS
 
 
 def checked_log_power(owner: str, name: str, log_power: Any) -> float:
@@ -200,6 +198,7 @@ class Blackbox(SubsamplingPolicy):
         "the losses of a block reach the threshold, which is more than they should come to if nothing changes; beneath "
         "each restart stands their sum"
     )
+    settings_type: ClassVar = BlackboxSettings
     tried_with: ClassVar = (
         {"base": UCB(), "beta": 1.0},
         {"base": UCB(), "beta": 0.5, "preset": "published", "threshold": 0.02, "log_power": 1.0, "horizon": DOUBLING},
@@ -213,7 +212,7 @@ class Blackbox(SubsamplingPolicy):
     log_power: Annotated[float, checked_log_power] | None = None
     log_base: LogBase | None = None
     log_factor: Flag | None = None
-    base_horizon: str | None = None
+    base_horizon: Annotated[str, among(("block", "run"))] | None = None
     top: Fraction = 1.0
     horizon: Horizon = None
     warm_start: Flag | None = None
@@ -222,8 +221,6 @@ class Blackbox(SubsamplingPolicy):
         if not isinstance(self.base, Base):
             raise TypeError(f"Blackbox: base must be a base such as ma.UCB(), not {self.base!r}")
         super().__post_init__()
-        if self.base_horizon not in (None, "block", "run"):
-            raise ValueError(f"Blackbox: base_horizon must be 'block' or 'run', not {self.base_horizon!r}")
         checked_top("Blackbox", self.beta, self.top)
         self.settings()
 
@@ -237,18 +234,10 @@ class Blackbox(SubsamplingPolicy):
             del values["warm_start"]
         return values
 
-    def settings(self) -> BlackboxSettings:
-        """The preset with this spec's own keywords put over it, in numbers."""
-        chosen = self.chosen()
-        return BlackboxSettings(
-            constant=chosen["threshold"],
-            log_power=chosen["log_power"],
-            log_base=base_number(chosen["log_base"]),
-            log_factor=chosen["log_factor"],
-            block_horizon=chosen["base_horizon"] == "block",
-            top=self.top,
-            horizon=self.known_horizon,
-        )
+    @property
+    def block_horizon(self) -> bool:
+        """Whether the base is told the length of the block."""
+        return bool(self.chosen()["base_horizon"] == "block")
 
     def slots_for(self, beta: float, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
@@ -265,15 +254,9 @@ class Blackbox(SubsamplingPolicy):
         return BlackboxState(
             settings=self.settings(),
             base=self.base.start(slots),
-            key=UNSET_KEY,
             tail=new_tail(self.beta, slots, self.top),
             start=new_start(self.chosen()["warm_start"], slots),
-            first_arm=0,
             note=empty_note(),
-            block=NO_BLOCK,
-            threshold=0.0,
-            loss=0.0,
-            counts=NO_COUNTS,
         )
 
     def kept_arms(self, state: BlackboxState) -> NDArray[np.int64]:
@@ -302,7 +285,7 @@ def subsample_size(settings: BlackboxSettings, beta: float, rank: int, horizon: 
 def restart_threshold(settings: BlackboxSettings, rank: int, size: int, horizon: float) -> float:
     """C_1 max(|A_m|, 2^(m/2)) log^3 T."""
     scale = max(float(size), math.sqrt(float(1 << rank)))
-    return float(settings.constant * scale * power(logarithm(horizon, settings.log_base), settings.log_power))
+    return float(settings.threshold * scale * power(logarithm(horizon, settings.log_base), settings.log_power))
 
 
 @kernel
@@ -383,9 +366,9 @@ followed = verb("followed")
 def new_start(is_warm: bool, slots: int) -> ColdStart | WarmStart:
     """What is needed for the one or the other."""
     if not is_warm:
-        return ColdStart(unused=0.0)
+        return ColdStart()
     kept, sources = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
-    return WarmStart(kept=kept, sources=sources, stayed=0, moving=0)
+    return WarmStart(kept=kept, sources=sources)
 
 
 register(

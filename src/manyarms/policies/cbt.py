@@ -44,8 +44,8 @@ class CBTSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
     first_loss: float  # lambda
-    target: float  # 0: from lambda and beta
-    horizon: int  # 0: unknown
+    target: float = 0.0  # 0: from lambda and beta
+    horizon: int = 0  # 0: unknown
 
 
 class CBTState(NamedTuple):
@@ -53,14 +53,14 @@ class CBTState(NamedTuple):
 
     settings: CBTSettings
     tail: ToldBeta | Tail  # what is known of beta
-    block: Block
-    slack: Slack
-    target: float
-    arm: int  # the arm in play
-    plays: int  # how many of its rewards have come
-    total: float  # its losses
-    squares: float  # of its losses
-    counts: Counts
+    block: Block = NO_BLOCK
+    slack: Slack = NO_SLACK
+    target: float = 0.0
+    arm: int = 0  # the arm in play
+    plays: int = 0  # how many of its rewards have come
+    total: float = 0.0  # its losses
+    squares: float = 0.0  # of its losses
+    counts: Counts = NO_COUNTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +94,7 @@ class CBT(OneArmPolicy):
     True
     """
 
+    settings_type: ClassVar = CBTSettings
     tried_with: ClassVar = (
         {"beta": 1.0},
         {"beta": "auto"},
@@ -104,24 +105,9 @@ class CBT(OneArmPolicy):
     target: Positive | None = None
     horizon: Horizon = None
 
-    def settings(self) -> CBTSettings:
-        """The spec in numbers."""
-        return CBTSettings(first_loss=self.first_loss, target=self.target or 0.0, horizon=self.known_horizon)
-
     def start(self, rounds: int) -> CBTState:
         """Nothing to allocate."""
-        return CBTState(
-            settings=self.settings(),
-            tail=new_tail(self.beta, 1),
-            block=NO_BLOCK,
-            slack=NO_SLACK,
-            target=0.0,
-            arm=0,
-            plays=0,
-            total=0.0,
-            squares=0.0,
-            counts=NO_COUNTS,
-        )
+        return CBTState(settings=self.settings(), tail=new_tail(self.beta, 1))
 
     def explain(self, state: CBTState) -> dict[str, Any]:
         """Where it stands; it never restarts."""

@@ -34,7 +34,7 @@ from ..compiled import kernel, on_gpu, rarely, replaced, store_both
 from ..contract import Choice, Counts, begin, relocate
 from ..specs import Flag, Fraction, Positive
 from ..streams import UNSET_KEY, bits_at, index_below, u64
-from .base import DOUBLING, Horizon, LogBase, base_number, logarithm
+from .base import DOUBLING, Horizon, LogBase, logarithm
 from .blocks import (
     NO_BLOCK,
     NO_COUNTS,
@@ -81,13 +81,13 @@ PRESETS: dict[str, dict[str, Any]] = {
 class EliminationSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
-    constant: float  # C_2
+    threshold: float  # C_2
     log_base: float
     log_factor: bool
     cap: bool
     warm_start: bool
     top: float
-    horizon: int  # 0: unknown
+    horizon: int = 0  # 0: unknown
 
 
 class Move(NamedTuple):
@@ -104,17 +104,17 @@ class EliminationState(NamedTuple):
     """A run of the algorithm."""
 
     settings: EliminationSettings
-    key: int  # of the policy's random stream
     arms: NDArray[np.int64]  # slot -> arm
     scores: NDArray[np.float64]  # slot -> importance-weighted loss in this block
     tail: ToldBeta | Tail  # what is known of beta
     note: NDArray[np.float64]  # why the last restart happened
-    block: Block
-    threshold: float  # an arm with this score is eliminated
-    live: int
-    probability: float  # 1 / live
-    counts: Counts
-    move: Move  # what the last ``tell`` did to the slots
+    key: int = UNSET_KEY  # of the policy's random stream
+    block: Block = NO_BLOCK
+    threshold: float = 0.0  # an arm with this score is eliminated
+    live: int = 0
+    probability: float = 0.0  # 1 / live
+    counts: Counts = NO_COUNTS
+    move: Move = STAY  # what the last ``tell`` did to the slots
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,6 +159,7 @@ class Elimination(SubsamplingPolicy):
         "all arms of a block have been dropped. An arm is dropped when its losses in the block, weighted by its chance "
         "to be played, reach the threshold; beneath each restart stand those of the last arm"
     )
+    settings_type: ClassVar = EliminationSettings
     tried_with: ClassVar = (
         {"beta": 1.0},
         # Restarts within a few rounds, with the subsample of the paper's text.
@@ -182,19 +183,6 @@ class Elimination(SubsamplingPolicy):
         checked_top("Elimination", self.beta, self.top)
         self.settings()
 
-    def settings(self) -> EliminationSettings:
-        """The preset with this spec's own keywords put over it, in numbers."""
-        chosen = self.chosen()
-        return EliminationSettings(
-            constant=chosen["threshold"],
-            log_base=base_number(chosen["log_base"]),
-            log_factor=chosen["log_factor"],
-            cap=chosen["cap"],
-            warm_start=chosen["warm_start"],
-            top=self.top,
-            horizon=self.known_horizon,
-        )
-
     def slots_for(self, beta: float, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
         rank = last_block_rank(rounds)
@@ -205,17 +193,10 @@ class Elimination(SubsamplingPolicy):
         """A state with arrays for that many arms."""
         return EliminationState(
             settings=self.settings(),
-            key=UNSET_KEY,
             arms=np.zeros(slots, dtype=np.int64),
             scores=np.zeros(slots, dtype=np.float64),
             tail=new_tail(self.beta, slots, self.top),
             note=empty_note(),
-            block=NO_BLOCK,
-            threshold=0.0,
-            live=0,
-            probability=0.0,
-            counts=NO_COUNTS,
-            move=STAY,
         )
 
     def kept_arms(self, state: EliminationState) -> NDArray[np.int64]:
@@ -242,7 +223,7 @@ def subsample_size(settings: EliminationSettings, beta: float, rank: int, horizo
 @kernel
 def elimination_threshold(settings: EliminationSettings, size: int, horizon: float) -> float:
     """C_2 |A_m| log T."""
-    return settings.constant * size * logarithm(horizon, settings.log_base)
+    return settings.threshold * size * logarithm(horizon, settings.log_base)
 
 
 @kernel

@@ -51,20 +51,20 @@ class EmpiricalCBTState(NamedTuple):
 
     horizon: int  # 0: unknown
     keep: int
-    leaves: int  # of both tournaments
-    block: Block  # its size: how many slots it uses
-    slack: Slack
-    loss: float  # of all arms of this block
-    slot: int  # of the arm to play next
-    let_go: float  # the least bound of an arm of this block that is kept no more
-    missed: bool  # whether such an arm would have come back
     plays: NDArray[np.int64]  # slot -> plays
     totals: NDArray[np.float64]  # slot -> losses
     squares: NDArray[np.float64]  # slot -> squares of its losses
     arms: NDArray[np.int64]  # slot -> arm; -1: none
     least: NDArray[np.int64]  # tournament of the bounds with a minus: who has the least
     largest: NDArray[np.int64]  # tournament of the bounds: who goes first; a slot without an arm has an infinite one
-    counts: Counts
+    leaves: int = 1  # of both tournaments
+    block: Block = NO_BLOCK  # its size: how many slots it uses
+    slack: Slack = NO_SLACK
+    loss: float = 0.0  # of all arms of this block
+    slot: int = 0  # of the arm to play next
+    let_go: float = math.inf  # the least bound of an arm of this block that is kept no more
+    missed: bool = False  # whether such an arm would have come back
+    counts: Counts = NO_COUNTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,20 +114,12 @@ class EmpiricalCBT(Policy):
         return EmpiricalCBTState(
             horizon=self.known_horizon,
             keep=self.keep,
-            leaves=1,
-            block=NO_BLOCK,
-            slack=NO_SLACK,
-            loss=0.0,
-            slot=0,
-            let_go=math.inf,
-            missed=False,
             plays=np.zeros(slots, dtype=np.int64),
             totals=np.zeros(slots, dtype=np.float64),
             squares=np.zeros(slots, dtype=np.float64),
             arms=np.zeros(slots, dtype=np.int64),
             least=new_tournament(slots),
             largest=new_tournament(slots),
-            counts=NO_COUNTS,
         )
 
     def kept_arms(self, state: EmpiricalCBTState) -> NDArray[np.int64]:

@@ -23,9 +23,9 @@ class KFailureState(NamedTuple):
     """The arm in play."""
 
     failures: int  # k
-    arm: int
-    failed: int  # how often it has failed
-    counts: Counts  # each arm is a block of its own, so that late rewards find out
+    arm: int = 0
+    failed: int = 0  # how often it has failed
+    counts: Counts = NO_COUNTS  # each arm is a block of its own, so that late rewards find out
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ class KFailure(OneArmPolicy):
 
     def start(self, rounds: int) -> KFailureState:
         """Nothing to allocate."""
-        return KFailureState(failures=self.failures, arm=0, failed=0, counts=NO_COUNTS)
+        return KFailureState(failures=self.failures)
 
     def explain(self, state: KFailureState) -> dict[str, Any]:
         """Where it stands; it never restarts."""

@@ -45,9 +45,9 @@ from .blocks import (
 class MRunSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
-    run: int  # m; 0: ceil(sqrt(T))
     recall: bool
-    horizon: int  # 0: unknown
+    run: int = 0  # m; 0: ceil(sqrt(T))
+    horizon: int = 0  # 0: unknown
 
 
 class Longest(NamedTuple):
@@ -65,15 +65,15 @@ class MRunState(NamedTuple):
     """A run of the algorithm."""
 
     settings: MRunSettings
-    block: Block
-    run: int  # m of this block
-    committed: bool
-    slot: int  # of the arm in play
-    arm: int
-    successes: int  # of the arm in play
-    failed: int  # how many arms of this block have failed
-    longest: Longest
-    counts: Counts
+    block: Block = NO_BLOCK
+    run: int = 0  # m of this block
+    committed: bool = False
+    slot: int = 0  # of the arm in play
+    arm: int = 0
+    successes: int = 0  # of the arm in play
+    failed: int = 0  # how many arms of this block have failed
+    longest: Longest = NONE_FAILED
+    counts: Counts = NO_COUNTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +101,7 @@ class MRun(Policy):
     True
     """
 
+    settings_type: ClassVar = MRunSettings
     tried_with: ClassVar = (
         {},
         {"run": 3, "recall": False, "horizon": DOUBLING},
@@ -110,28 +111,13 @@ class MRun(Policy):
     recall: Flag = True
     horizon: Horizon = None
 
-    def settings(self) -> MRunSettings:
-        """The spec in numbers."""
-        return MRunSettings(run=self.run or 0, recall=self.recall, horizon=self.known_horizon)
-
     def slots(self, rounds: int) -> int:
         """The arm in play, and the one that may be recalled."""
         return 2 if self.recall else 1
 
     def start(self, rounds: int) -> MRunState:
         """Nothing to allocate."""
-        return MRunState(
-            settings=self.settings(),
-            block=NO_BLOCK,
-            run=0,
-            committed=False,
-            slot=0,
-            arm=0,
-            successes=0,
-            failed=0,
-            longest=NONE_FAILED,
-            counts=NO_COUNTS,
-        )
+        return MRunState(settings=self.settings())
 
     def kept_arms(self, state: MRunState) -> NDArray[np.int64]:
         """The arm in play, and the one that may be recalled."""

@@ -29,10 +29,10 @@ class OracleState(NamedTuple):
     keep: int
     arms: NDArray[np.int64]  # slot -> arm
     means: NDArray[np.float64]  # slot -> its arm's mean
-    leaves: int
     best: NDArray[np.int64]  # tournament of the means
     worst: NDArray[np.int64]  # tournament of the negated means
-    counts: Counts  # one block; every arm it looked at counts as drawn
+    leaves: int = 1
+    counts: Counts = NO_COUNTS  # one block; every arm it looked at counts as drawn
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,10 +69,8 @@ class Oracle(Policy):
             keep=slots,
             arms=np.zeros(slots, dtype=np.int64),
             means=np.zeros(slots, dtype=np.float64),
-            leaves=1,
             best=new_tournament(slots),
             worst=new_tournament(slots),
-            counts=NO_COUNTS,
         )
 
     def kept_arms(self, state: OracleState) -> NDArray[np.int64]:

@@ -66,9 +66,9 @@ from .tail import (
 class SubsampleSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
-    published: bool  # whether the size is that behind the figure of Suk & Kim
-    arms: int  # the size if above 0, in place of a power of the horizon
-    horizon: int  # 0: unknown
+    is_published: bool  # whether the size is that behind the figure of Suk & Kim
+    arms: int = 0  # the size if above 0, in place of a power of the horizon
+    horizon: int = 0  # 0: unknown
 
 
 class SubsampleState(NamedTuple):
@@ -76,11 +76,11 @@ class SubsampleState(NamedTuple):
 
     settings: SubsampleSettings
     base: Any
-    key: int  # of the policy's random stream
     tail: ToldBeta | Tail  # what is known of beta
-    first_arm: int  # slot s holds arm first_arm + s
-    block: Block
-    counts: Counts
+    key: int = UNSET_KEY  # of the policy's random stream
+    first_arm: int = 0  # slot s holds arm first_arm + s
+    block: Block = NO_BLOCK
+    counts: Counts = NO_COUNTS
 
 
 @kernel
@@ -90,10 +90,10 @@ def subsample_size(settings: SubsampleSettings, beta: float, horizon: float) -> 
     Published: rounded down, and at least sqrt(T).
     """
     exponent = beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0
-    if settings.published:
+    if settings.is_published:
         exponent = max(0.5, beta / (beta + 1.0))
     size = power(float(horizon), exponent)
-    arms = int(size * (1.0 + 1e-12)) if settings.published else rounded_up(size)
+    arms = int(size * (1.0 + 1e-12)) if settings.is_published else rounded_up(size)
     if settings.arms > 0:
         arms = settings.arms
     return max(min(arms, int(horizon)), 1)
@@ -157,18 +157,14 @@ register_policy(SubsampleState, is_cramped=is_too_small, begin=begin_subsample, 
 class FixedSubsample(SubsamplingPolicy, abstract=True):
     """Abstract: what ``Subsample`` and ``SSUCB`` share, which is all but the base and the size."""
 
+    settings_type: ClassVar = SubsampleSettings
+
     beta: Beta
-    arms: Count | None
-    horizon: Horizon
 
     @property
     def is_published(self) -> bool:
         """Whether the size is that behind the figure of Suk & Kim."""
         return False
-
-    def settings(self) -> SubsampleSettings:
-        """The spec in numbers."""
-        return SubsampleSettings(published=self.is_published, arms=self.arms or 0, horizon=self.known_horizon)
 
     @abc.abstractmethod
     def running_base(self) -> Base:
@@ -187,11 +183,7 @@ class FixedSubsample(SubsamplingPolicy, abstract=True):
         return SubsampleState(
             settings=self.settings(),
             base=self.running_base().start(slots),
-            key=UNSET_KEY,
             tail=new_tail(self.beta, slots),
-            first_arm=0,
-            block=NO_BLOCK,
-            counts=NO_COUNTS,
         )
 
     def kept_arms(self, state: SubsampleState) -> NDArray[np.int64]:

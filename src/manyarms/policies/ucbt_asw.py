@@ -67,12 +67,12 @@ WINDOWS = 32
 class UCBTASWSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
-    variation: float  # V_T; -1: not told
-    changes: float  # S_T - 1; -1: not told
-    delta: float  # -1: from the two above
     width: float
     top: float
-    horizon: int  # 0: unknown
+    variation: float = -1.0  # V_T; -1: not told
+    changes: int = -1  # S_T - 1; -1: not told
+    delta: float = -1.0  # -1: from the two above
+    horizon: int = 0  # 0: unknown
 
 
 class UCBTASWState(NamedTuple):
@@ -82,11 +82,11 @@ class UCBTASWState(NamedTuple):
     tail: ToldBeta | Tail  # what is known of beta
     sums: NDArray[np.float64]  # n -> sum of the arm's first n rewards
     bonuses: NDArray[np.float64]  # k -> what is added to the mean of the last 2^k rewards
-    block: Block
-    level: float  # top - delta: an arm below this is dropped
-    arm: int  # the arm in play
-    plays: int  # how many of its rewards have come
-    counts: Counts
+    block: Block = NO_BLOCK
+    level: float = 0.0  # top - delta: an arm below this is dropped
+    arm: int = 0  # the arm in play
+    plays: int = 0  # how many of its rewards have come
+    counts: Counts = NO_COUNTS
 
 
 def checked_variation(owner: str, name: str, variation: Any) -> float:
@@ -139,6 +139,7 @@ class UCBTASW(OneArmPolicy):
     True
     """
 
+    settings_type: ClassVar = UCBTASWSettings
     tried_with: ClassVar = (
         {"beta": 1.0, "variation": 1.0, "width": 0.1},
         {"beta": 0.5, "changes": 3, "width": 0.3, "horizon": DOUBLING},
@@ -159,17 +160,6 @@ class UCBTASW(OneArmPolicy):
             raise ValueError("UCBTASW: tell it variation or changes, or delta; AUCBTASW needs none of them")
         checked_top("UCBTASW", self.beta, self.top)
 
-    def settings(self) -> UCBTASWSettings:
-        """The spec in numbers."""
-        return UCBTASWSettings(
-            variation=-1.0 if self.variation is None else self.variation,
-            changes=-1.0 if self.changes is None else float(self.changes),
-            delta=-1.0 if self.delta is None else self.delta,
-            width=self.width,
-            top=self.top,
-            horizon=self.known_horizon,
-        )
-
     def start(self, rounds: int) -> UCBTASWState:
         """A state with room for an arm that is played in all rounds of the longest block."""
         longest = rounds if self.known_horizon else min(rounds, longest_block(0, rounds))
@@ -178,11 +168,6 @@ class UCBTASW(OneArmPolicy):
             tail=new_tail(self.beta, 1, self.top),
             sums=np.zeros(longest + 1),
             bonuses=np.zeros(WINDOWS),
-            block=NO_BLOCK,
-            level=0.0,
-            arm=0,
-            plays=0,
-            counts=NO_COUNTS,
         )
 
     def explain(self, state: UCBTASWState) -> dict[str, Any]:
@@ -205,7 +190,7 @@ def threshold_for(settings: UCBTASWSettings, beta: float, rounds: float) -> floa
     if settings.variation >= 0.0:
         follow_changes = power(settings.variation / rounds, 1.0 / (b + 2.0))
         delta = min(delta, max(follow_changes, power(rounds, -1.0 / (b + 1.0))))
-    if settings.changes >= 0.0:
+    if settings.changes >= 0:
         delta = min(delta, power((settings.changes + 1.0) / rounds, 1.0 / (b + 1.0)))
     return delta
 

@@ -53,10 +53,10 @@ class CappedState(NamedTuple):
     """A policy, and what its ended episodes have left behind."""
 
     policy: Any
-    key: int
     most: int  # blocks in an episode
-    opened: int  # blocks of the policy when its episode began
-    past: Counts  # before the policy was begun anew
+    key: int = UNSET_KEY
+    opened: int = 0  # blocks of the policy when its episode began
+    past: Counts = NO_COUNTS  # before the policy was begun anew
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,13 +117,7 @@ class Capped(Policy):
 
     def start(self, rounds: int) -> CappedState:
         """The policy's state, uncapped so far."""
-        return CappedState(
-            policy=self.policy.start(rounds),
-            key=UNSET_KEY,
-            most=self.most_blocks(),
-            opened=0,
-            past=NO_COUNTS,
-        )
+        return CappedState(policy=self.policy.start(rounds), most=self.most_blocks())
 
     def kept_arms(self, state: CappedState) -> NDArray[np.int64]:
         """Those of the policy."""
@@ -253,10 +247,10 @@ class SameArmsState(NamedTuple):
 
     world: WorldState
     births: NDArray[np.int64]  # slot -> the slot in which its arm began
-    variation: float
-    rotting_variation: float
-    changes: int
-    rotting_changes: int
+    variation: float = 0.0
+    rotting_variation: float = 0.0
+    changes: int = 0
+    rotting_changes: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -273,14 +267,7 @@ class SameArms(World):
 
     def start(self, slots: int) -> Any:
         """A world with room for ``slots`` arms at a time."""
-        return SameArmsState(
-            world=super().start(slots),
-            births=np.zeros(slots, dtype=np.int64),
-            variation=0.0,
-            rotting_variation=0.0,
-            changes=0,
-            rotting_changes=0,
-        )
+        return SameArmsState(world=super().start(slots), births=np.zeros(slots, dtype=np.int64))
 
 
 def begin_same(state: SameArmsState, key: int) -> SameArmsState:
