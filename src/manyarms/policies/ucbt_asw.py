@@ -11,10 +11,8 @@ for which its bounds are stated.
 Symbols: T -> horizon; V_T -> variation; S_T -> changes + 1; delta -> delta (spec), top - state.level;
 12 -> width (spec); log -> natural_log.
 
-Deviations: without a horizon, the run is cut into blocks of 2, 4, 8, … rounds, each with a fresh arm and the
-threshold of its own length (the doubling trick), under all of the variation and changes. A known horizon that
-has passed changes nothing. A horizon of 1 counts as 2, so that log T is not 0. With ``beta="auto"`` beta is estimated
-anew whenever a fresh arm is drawn (`policies.tail`), on the safe side, and the threshold follows.
+Deviations: doubling blocks without a horizon, each under all of the variation and changes, and an estimated beta
+(`policies.held`). A horizon of 1 counts as 2, so that log T is not 0.
 
 A window may begin anywhere in an arm's life, so all its rewards have to be kept: unlike the other policies, this one
 needs room for as many numbers as there are rounds.
@@ -28,36 +26,12 @@ from numpy.typing import NDArray
 
 from ..arithmetic import binary_log, natural_log, power
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, begin
+from ..contract import Counts
 from ..specs import Fraction, Positive, count, number
 from .base import DOUBLING, Horizon, OneArmPolicy
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    ask_one_arm,
-    block_length,
-    explained_block,
-    is_over,
-    longest_block,
-    next_block,
-    register_policy,
-    with_arm,
-    with_block,
-)
-from .tail import (
-    Beta,
-    Tail,
-    ToldBeta,
-    cautious_beta,
-    checked_top,
-    explained,
-    is_estimated,
-    new_tail,
-    watch_fresh_arm,
-    watch_reward,
-)
+from .blocks import NO_BLOCK, NO_COUNTS, Block, explained_block, longest_block
+from .held import next_arm, register_held
+from .tail import Beta, Tail, ToldBeta, cautious_beta, checked_top, explained, new_tail
 from .windows import falls_short, fill_bonuses
 
 WINDOWS = 32
@@ -201,62 +175,27 @@ def counted_rounds(length: int) -> float:
     return float(max(length, 2))
 
 
-@kernel
-def present_level(state: UCBTASWState, length: int) -> float:
-    """Top - delta for a block of that length, as far as beta is known."""
-    rounds = counted_rounds(length)
-    return state.settings.top - threshold_for(state.settings, cautious_beta(state.tail, binary_log(rounds)), rounds)
-
-
-@kernel
-def with_fresh_arm(state: UCBTASWState) -> UCBTASWState:
-    """A fresh arm is in play."""
-    watch_fresh_arm(state.tail, 0)
-    return replaced(state, arm=state.counts.arms, plays=0, counts=with_arm(state.counts))
-
-
-@kernel
-def open_block(state: UCBTASWState, rank: int) -> UCBTASWState:
-    """A fresh arm and the threshold: for the whole run if its length is known, else for the next doubling block."""
-    length = block_length(state.settings.horizon, rank)
+def prepared(state: UCBTASWState, length: int) -> UCBTASWState:
+    """No rewards, and the bonuses for a block of that length."""
     fill_bonuses(state.bonuses, state.settings.width, natural_log(counted_rounds(length)))
     state.sums[0] = 0.0
-    opened = replaced(
-        state,
-        block=next_block(state.block, rank, length, 1),
-        level=present_level(state, length),
-        counts=with_block(state.counts, 0),
-    )
-    return with_fresh_arm(opened)
+    return state
 
 
-def begin_ucbt_asw(state: UCBTASWState, key: int) -> UCBTASWState:
-    """The first block."""
-    return open_block(replaced(state, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS), 1)
+def with_threshold(state: UCBTASWState, length: int) -> UCBTASWState:
+    """Top - delta for a block of that length."""
+    rounds = counted_rounds(length)
+    delta = threshold_for(state.settings, cautious_beta(state.tail, binary_log(rounds)), rounds)
+    return replaced(state, level=state.settings.top - delta)
 
 
-def learn(state: UCBTASWState, choice: Choice, reward: float) -> UCBTASWState:
-    """Take in the reward of the arm in play; a fresh arm if the block is over."""
-    told = replaced(state, block=after_round(state.block))
-    is_of_arm = choice.arm == state.arm  # a late reward may belong to an arm that is dropped already
-    if is_of_arm:
-        watch_reward(state.tail, 0, reward)
-    if rarely(is_over(told.block, state.settings.horizon)):
-        return open_block(told, told.block.rank + 1)
-    return with_reward(told, reward) if is_of_arm else told
-
-
-@kernel
 def with_reward(state: UCBTASWState, reward: float) -> UCBTASWState:
     """Add the reward; a fresh arm if this one falls short."""
     plays = state.plays + 1
     state.sums[plays] = state.sums[plays - 1] + reward
     if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
-        fresh = with_fresh_arm(state)
-        if is_estimated(state.tail):
-            return replaced(fresh, level=present_level(state, state.block.length))
-        return fresh
+        return next_arm(state)
     return replaced(state, plays=plays)
 
 
-register_policy(UCBTASWState, begin=begin_ucbt_asw, ask=ask_one_arm, learn=learn)
+register_held(UCBTASWState, prepared=prepared, with_level=with_threshold, judged=with_reward)
