@@ -33,22 +33,8 @@ from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
 from ..specs import Fraction, Positive, among, fraction, positive
 from ..streams import UNSET_KEY, bits_at, uniform
+from . import blocks
 from .base import DOUBLING, Horizon, OneArmPolicy
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    ask_one_arm,
-    explained_block,
-    last_block_rank,
-    next_block,
-    played_rounds,
-    register_policy,
-    rounded_up,
-    with_arm,
-    with_block,
-)
 from .windows import falls_short, fill_bonuses
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -95,14 +81,14 @@ class AUCBTASWState(NamedTuple):
     log_weights: NDArray[np.float64]  # j -> log of the weight of threshold j
     key: int = UNSET_KEY  # of the policy's random stream
     period: Period = NO_PERIOD
-    block: Block = NO_BLOCK
+    block: blocks.Block = blocks.NO_BLOCK
     place: int = 0  # j: which threshold the block plays with
     probability: float = 0.0  # p(delta), with which it was drawn
     level: float = 0.0  # top - delta: an arm below this is dropped
     earned: float = 0.0  # in this block
     arm: int = 0  # the arm in play
     plays: int = 0  # how many of its rewards have come
-    counts: Counts = NO_COUNTS
+    counts: Counts = blocks.NO_COUNTS
 
 
 def checked_threshold(owner: str, name: str, threshold: Any) -> float:
@@ -186,7 +172,7 @@ class AUCBTASW(OneArmPolicy):
     def start(self, rounds: int) -> AUCBTASWState:
         """A state with arrays for the longest block that can begin within ``rounds`` rounds."""
         settings = self.settings()
-        period = period_of(settings, last_block_rank(rounds))
+        period = period_of(settings, blocks.last_block_rank(rounds))
         return AUCBTASWState(
             settings=settings,
             sums=np.zeros(min(period.block_length, rounds) + 1),
@@ -196,7 +182,7 @@ class AUCBTASW(OneArmPolicy):
 
     def explain(self, state: AUCBTASWState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
-        return explained_block(state) | {
+        return blocks.explained_block(state) | {
             "plays_of_arm": state.plays,
             "threshold": threshold(state.settings, state.place),
             "probability_of_threshold": state.probability,
@@ -214,9 +200,9 @@ def period_of(settings: AUCBTASWSettings, rank: int) -> Period:
     length = ceiling(math.sqrt(float(rounds)))
     log_length = natural_log(float(length))
     log_rounds = natural_log(float(rounds))
-    size = max(rounded_up(settings.depth * binary_log(float(length))), 1)
-    blocks = (rounds - 1) // length + 1
-    mixing = math.sqrt(size * natural_log(float(size)) / ((math.e - 1.0) * blocks))
+    size = max(blocks.rounded_up(settings.depth * binary_log(float(length))), 1)
+    number = (rounds - 1) // length + 1  # of blocks
+    mixing = math.sqrt(size * natural_log(float(size)) / ((math.e - 1.0) * number))
     log_term = log_rounds if settings.scale_of_run else log_length
     return Period(
         rank=rank,
@@ -270,16 +256,16 @@ def open_period(state: AUCBTASWState, rank: int) -> Period:
 @kernel
 def open_block(state: AUCBTASWState, period: Period) -> AUCBTASWState:
     """A fresh arm and a fresh threshold, drawn at the address of the block's number."""
-    counts = with_block(state.counts, 1)
+    counts = blocks.with_block(state.counts, 1)
     length = period.block_length
     if period.end > 0:
-        length = min(length, period.end - played_rounds(state.block))
+        length = min(length, period.end - blocks.played_rounds(state.block))
     place, probability = drawn_threshold(state.log_weights, period, bits_at(state.key, counts.blocks, 0))
     state.sums[0] = 0.0
     return replaced(
         state,
         period=period,
-        block=next_block(state.block, period.rank, length, 1),
+        block=blocks.next_block(state.block, period.rank, length, 1),
         place=place,
         probability=probability,
         level=state.settings.top - threshold(state.settings, place),
@@ -296,19 +282,19 @@ def close_block(state: AUCBTASWState) -> AUCBTASWState:
     period = state.period
     weight = period.mixing / (period.thresholds * state.probability)
     state.log_weights[state.place] += weight * (0.5 + state.earned / period.reward_scale)
-    if rarely(played_rounds(state.block) == period.end):
+    if rarely(blocks.played_rounds(state.block) == period.end):
         period = open_period(state, period.rank + 1)
     return open_block(state, period)
 
 
 def begin(state: AUCBTASWState, key: int) -> AUCBTASWState:
     """The first block of the first period."""
-    return open_block(replaced(state, key=key, block=NO_BLOCK, counts=NO_COUNTS), open_period(state, 1))
+    return open_block(replaced(state, key=key, block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS), open_period(state, 1))
 
 
 def learn(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
     """Add the reward; go on with the arm or a fresh one, or open the next block."""
-    told = replaced(state, block=after_round(state.block), earned=state.earned + reward)
+    told = replaced(state, block=blocks.after_round(state.block), earned=state.earned + reward)
     if rarely(told.block.left == 0):
         return close_block(told)
     if choice.arm != state.arm:  # a late reward may belong to an arm that is dropped already
@@ -316,8 +302,8 @@ def learn(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
     plays = state.plays + 1
     state.sums[plays] = state.sums[plays - 1] + reward
     if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
-        return replaced(told, arm=state.counts.arms, plays=0, counts=with_arm(state.counts))
+        return replaced(told, arm=state.counts.arms, plays=0, counts=blocks.with_arm(state.counts))
     return replaced(told, plays=plays)
 
 
-register_policy(AUCBTASWState, begin=begin, ask=ask_one_arm, learn=learn)
+blocks.register_policy(AUCBTASWState, begin=begin, ask=blocks.ask_one_arm, learn=learn)

@@ -37,39 +37,9 @@ from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register,
 from ..contract import learn as base_learns
 from ..specs import Flag, Fraction, Positive, among, number
 from ..streams import UNSET_KEY
+from . import blocks
+from . import tail as tails
 from .base import DOUBLING, Horizon, LogBase, logarithm
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    assumed_horizon,
-    empty_note,
-    explained_block,
-    last_block_rank,
-    next_block,
-    read_note,
-    register_policy,
-    rounded_up,
-    with_block,
-    with_restart,
-    write_note,
-)
-from .tail import (
-    Beta,
-    SubsamplingPolicy,
-    Tail,
-    ToldBeta,
-    beta_for,
-    checked_top,
-    explained,
-    fitted,
-    is_too_small,
-    new_tail,
-    watch_fresh_arm,
-    watch_moved_arm,
-    watch_reward,
-)
 
 PRESETS: dict[str, dict[str, Any]] = {
     # The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
@@ -132,15 +102,15 @@ class BlackboxState(NamedTuple):
 
     settings: BlackboxSettings
     base: Any
-    tail: ToldBeta | Tail  # what is known of beta
+    tail: tails.ToldBeta | tails.Tail  # what is known of beta
     start: ColdStart | WarmStart
     note: NDArray[np.float64]  # why the last restart happened
     key: int = UNSET_KEY  # of the policy's random stream
     first_arm: int = 0  # slot s holds arm first_arm + s, unless it stayed
-    block: Block = NO_BLOCK
+    block: blocks.Block = blocks.NO_BLOCK
     threshold: float = 0.0  # losses of a block that trigger a restart
     loss: float = 0.0  # of this block
-    counts: Counts = NO_COUNTS
+    counts: Counts = blocks.NO_COUNTS
 
 
 def checked_log_power(owner: str, name: str, log_power: Any) -> float:
@@ -152,7 +122,7 @@ def checked_log_power(owner: str, name: str, log_power: Any) -> float:
 
 
 @dataclasses.dataclass(frozen=True)
-class Blackbox(SubsamplingPolicy):
+class Blackbox(tails.SubsamplingPolicy):
     """A base on doubling blocks that restarts when its losses grow (Suk & Kim, Algorithm 1).
 
     Parameters
@@ -206,7 +176,7 @@ class Blackbox(SubsamplingPolicy):
     )
 
     base: Base
-    beta: Beta
+    beta: tails.Beta
     preset: str = "calibrated"
     threshold: Positive | None = None
     log_power: Annotated[float, checked_log_power] | None = None
@@ -221,7 +191,7 @@ class Blackbox(SubsamplingPolicy):
         if not isinstance(self.base, Base):
             raise TypeError(f"Blackbox: base must be a base such as ma.UCB(), not {self.base!r}")
         super().__post_init__()
-        checked_top("Blackbox", self.beta, self.top)
+        tails.checked_top("Blackbox", self.beta, self.top)
         self.settings()
 
     def to_json(self) -> dict[str, Any]:
@@ -241,8 +211,8 @@ class Blackbox(SubsamplingPolicy):
 
     def slots_for(self, beta: float, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
-        rank = last_block_rank(rounds)
-        horizon = assumed_horizon(self.known_horizon, 2 ** (rank + 2))
+        rank = blocks.last_block_rank(rounds)
+        horizon = blocks.assumed_horizon(self.known_horizon, 2 ** (rank + 2))
         betas = {beta}
         if isinstance(self.beta, str):
             # The log factor makes sizes smaller from 1 on, and just below it they are largest.
@@ -254,9 +224,9 @@ class Blackbox(SubsamplingPolicy):
         return BlackboxState(
             settings=self.settings(),
             base=self.base.start(slots),
-            tail=new_tail(self.beta, slots, self.top),
+            tail=tails.new_tail(self.beta, slots, self.top),
             start=new_start(self.chosen()["warm_start"], slots),
-            note=empty_note(),
+            note=blocks.empty_note(),
         )
 
     def kept_arms(self, state: BlackboxState) -> NDArray[np.int64]:
@@ -268,8 +238,8 @@ class Blackbox(SubsamplingPolicy):
 
     def explain(self, state: BlackboxState) -> dict[str, Any]:
         """Where it stands, and the last restart: the block's losses against the threshold."""
-        own = {"loss": state.loss, "threshold": state.threshold, "last_restart": read_note(state.note)}
-        return explained_block(state) | own | explained(state.tail, float(state.block.rank))
+        own = {"loss": state.loss, "threshold": state.threshold, "last_restart": blocks.read_note(state.note)}
+        return blocks.explained_block(state) | own | tails.explained(state.tail, float(state.block.rank))
 
 
 @kernel
@@ -278,7 +248,7 @@ def subsample_size(settings: BlackboxSettings, beta: float, rank: int, horizon: 
     size = power(2.0, rank * (beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0))
     if settings.log_factor:
         size *= power(logarithm(horizon, settings.log_base), 1.0 / (beta + 1.0) if beta >= 1.0 else 1.0)
-    return max(rounded_up(min(size, float(1 << rank))), 1)
+    return max(blocks.rounded_up(min(size, float(1 << rank))), 1)
 
 
 @kernel
@@ -293,14 +263,14 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
     """Block ``rank`` of the episode: fresh arms beside those that stayed, for a new instance of the base."""
     length = 1 << rank
     settings = state.settings
-    block = next_block(state.block, rank, length, 0)
-    horizon = assumed_horizon(settings.horizon, block.opened + length)
+    block = blocks.next_block(state.block, rank, length, 0)
+    horizon = blocks.assumed_horizon(settings.horizon, block.opened + length)
     kept = stayed(start)
-    wanted = max(subsample_size(settings, beta_for(state.tail, float(rank)), rank, horizon), kept)
-    tail, size = fitted(state.tail, wanted)
+    wanted = max(subsample_size(settings, tails.beta_for(state.tail, float(rank)), rank, horizon), kept)
+    tail, size = tails.fitted(state.tail, wanted)
     base_horizon = float(length) if settings.block_horizon else horizon
     for slot in range(kept, size):
-        watch_fresh_arm(state.tail, slot)
+        tails.watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
         base=renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base)),
@@ -310,14 +280,14 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
         block=replaced(block, size=size),
         threshold=restart_threshold(settings, rank, size, horizon),
         loss=0.0,
-        counts=with_block(state.counts, size - kept),
+        counts=blocks.with_block(state.counts, size - kept),
     )
 
 
 def begin_blackbox(state: BlackboxState, key: int) -> BlackboxState:
     """The first block of the first episode."""
     state.note[:] = np.nan
-    clean = replaced(state, key=key, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS)
+    clean = replaced(state, key=key, tail=begin(state.tail, key), block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS)
     return open_block(clean, 1, without_arms(state.start))
 
 
@@ -330,12 +300,14 @@ def ask(state: BlackboxState, round: int, waiting: int) -> Choice:
 
 def learn(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     """Let the base learn, sum the losses, and go on, open the next block, or restart."""
-    watch_reward(state.tail, choice.slot, reward)
+    tails.watch_reward(state.tail, choice.slot, reward)
     loss = state.loss + (state.settings.top - reward)
-    told = replaced(state, base=base_learns(state.base, choice, reward), loss=loss, block=after_round(state.block))
+    told = replaced(
+        state, base=base_learns(state.base, choice, reward), loss=loss, block=blocks.after_round(state.block)
+    )
     if rarely(loss >= state.threshold):
-        write_note(state.note, told.block, loss, state.threshold)
-        return open_block(replaced(told, counts=with_restart(told.counts)), 1, without_arms(state.start))
+        blocks.write_note(state.note, told.block, loss, state.threshold)
+        return open_block(replaced(told, counts=blocks.with_restart(told.counts)), 1, without_arms(state.start))
     if rarely(told.block.left == 0):
         return open_block(told, told.block.rank + 1, with_good_arms(told.start, told))
     return told
@@ -346,7 +318,9 @@ def observe(state: BlackboxState, world: Any, choice: Choice) -> BlackboxState:
     return replaced(state, start=followed(state.start, world))
 
 
-register_policy(BlackboxState, is_cramped=is_too_small, begin=begin_blackbox, ask=ask, learn=learn, observe=observe)
+blocks.register_policy(
+    BlackboxState, is_cramped=tails.is_too_small, begin=begin_blackbox, ask=ask, learn=learn, observe=observe
+)
 
 
 # ---------------------------------------------------------------- cold and warm starts
@@ -394,7 +368,7 @@ def bring_good_arms(start: WarmStart, state: BlackboxState) -> WarmStart:
     kept = 0
     for slot in range(state.block.size):
         if plays_of(state.base, slot) * state.block.size >= state.block.length:
-            watch_moved_arm(state.tail, slot, kept)
+            tails.watch_moved_arm(state.tail, slot, kept)
             start.kept[kept] = arm_in(start, state.first_arm, slot)
             start.sources[kept] = slot
             kept += 1

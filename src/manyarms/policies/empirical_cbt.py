@@ -28,21 +28,8 @@ from ..bases.tournament import leader, new_tournament, open_tournament, rank
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
 from ..specs import Count
+from . import blocks
 from .base import DOUBLING, Horizon, Policy
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    block_length,
-    explained_block,
-    is_over,
-    longest_block,
-    next_block,
-    register_policy,
-    with_arm,
-    with_block,
-)
 from .confidence import NO_SLACK, Slack, confidence_bound, slack_for
 
 
@@ -58,13 +45,13 @@ class EmpiricalCBTState(NamedTuple):
     least: NDArray[np.int64]  # tournament of the bounds with a minus: who has the least
     largest: NDArray[np.int64]  # tournament of the bounds: who goes first; a slot without an arm has an infinite one
     leaves: int = 1  # of both tournaments
-    block: Block = NO_BLOCK  # its size: how many slots it uses
+    block: blocks.Block = blocks.NO_BLOCK  # its size: how many slots it uses
     slack: Slack = NO_SLACK
     loss: float = 0.0  # of all arms of this block
     slot: int = 0  # of the arm to play next
     let_go: float = math.inf  # the least bound of an arm of this block that is kept no more
     missed: bool = False  # whether such an arm would have come back
-    counts: Counts = NO_COUNTS
+    counts: Counts = blocks.NO_COUNTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +93,7 @@ class EmpiricalCBT(Policy):
 
     def slots(self, rounds: int) -> int:
         """At most one for each round of the longest block."""
-        return min(self.keep, longest_block(self.known_horizon, rounds))
+        return min(self.keep, blocks.longest_block(self.known_horizon, rounds))
 
     def start(self, rounds: int) -> EmpiricalCBTState:
         """A state with arrays for ``rounds`` rounds."""
@@ -129,7 +116,7 @@ class EmpiricalCBT(Policy):
 
     def explain(self, state: EmpiricalCBTState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
-        return explained_block(state) | {
+        return blocks.explained_block(state) | {
             "arms": len(self.kept_arms(state)),
             "target": target_of(state),
             "missed_an_arm": state.missed,
@@ -174,7 +161,7 @@ def fresh_slot(state: EmpiricalCBTState, arm: int) -> tuple[int, float]:
 @kernel
 def open_block(state: EmpiricalCBTState, block_rank: int) -> EmpiricalCBTState:
     """No arms but a fresh one: for the whole run if its length is known, else for the next doubling block."""
-    length = block_length(state.horizon, block_rank)
+    length = blocks.block_length(state.horizon, block_rank)
     size = min(state.keep, length)
     for slot in range(size):
         fill_slot(state, slot, -1)
@@ -182,12 +169,12 @@ def open_block(state: EmpiricalCBTState, block_rank: int) -> EmpiricalCBTState:
     opened = replaced(
         state,
         leaves=open_tournament(state.largest, size, math.inf),
-        block=next_block(state.block, block_rank, length, size),
+        block=blocks.next_block(state.block, block_rank, length, size),
         slack=slack_for(length),
         loss=0.0,
         slot=0,
         let_go=math.inf,
-        counts=with_block(state.counts, 1),
+        counts=blocks.with_block(state.counts, 1),
     )
     fresh_slot(opened, state.counts.arms)  # slot 0, the lowest
     return opened
@@ -195,7 +182,7 @@ def open_block(state: EmpiricalCBTState, block_rank: int) -> EmpiricalCBTState:
 
 def begin(state: EmpiricalCBTState, key: int) -> EmpiricalCBTState:
     """The first block."""
-    return open_block(replaced(state, block=NO_BLOCK, missed=False, counts=NO_COUNTS), 1)
+    return open_block(replaced(state, block=blocks.NO_BLOCK, missed=False, counts=blocks.NO_COUNTS), 1)
 
 
 def ask(state: EmpiricalCBTState, round: int, waiting: int) -> Choice:
@@ -207,8 +194,8 @@ def ask(state: EmpiricalCBTState, round: int, waiting: int) -> Choice:
 def learn(state: EmpiricalCBTState, choice: Choice, reward: float) -> EmpiricalCBTState:
     """Add the loss, move the bound of its arm, and decide on the next one."""
     loss = 1.0 - reward
-    told = replaced(state, block=after_round(state.block), loss=state.loss + loss)
-    if rarely(is_over(told.block, state.horizon)):
+    told = replaced(state, block=blocks.after_round(state.block), loss=state.loss + loss)
+    if rarely(blocks.is_over(told.block, state.horizon)):
         return open_block(told, told.block.rank + 1)
     if state.arms[choice.slot] == choice.arm:  # a late reward may belong to an arm that was let go
         add_loss(state, choice.slot, loss)
@@ -235,7 +222,9 @@ def with_next_arm(state: EmpiricalCBTState) -> EmpiricalCBTState:
     if bound_of(state, slot) <= target:
         return replaced(state, slot=slot, missed=missed)
     fresh, bound = fresh_slot(state, state.counts.arms)
-    return replaced(state, slot=fresh, let_go=min(state.let_go, bound), missed=missed, counts=with_arm(state.counts))
+    return replaced(
+        state, slot=fresh, let_go=min(state.let_go, bound), missed=missed, counts=blocks.with_arm(state.counts)
+    )
 
 
-register_policy(EmpiricalCBTState, begin=begin, ask=ask, learn=learn)
+blocks.register_policy(EmpiricalCBTState, begin=begin, ask=ask, learn=learn)

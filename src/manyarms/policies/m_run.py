@@ -26,20 +26,8 @@ from ..arithmetic import ceiling
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
 from ..specs import Count, Flag
+from . import blocks
 from .base import DOUBLING, Horizon, Policy
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    block_length,
-    explained_block,
-    is_over,
-    next_block,
-    register_policy,
-    with_arm,
-    with_block,
-)
 
 
 class MRunSettings(NamedTuple):
@@ -65,7 +53,7 @@ class MRunState(NamedTuple):
     """A run of the algorithm."""
 
     settings: MRunSettings
-    block: Block = NO_BLOCK
+    block: blocks.Block = blocks.NO_BLOCK
     run: int = 0  # m of this block
     committed: bool = False
     slot: int = 0  # of the arm in play
@@ -73,7 +61,7 @@ class MRunState(NamedTuple):
     successes: int = 0  # of the arm in play
     failed: int = 0  # how many arms of this block have failed
     longest: Longest = NONE_FAILED
-    counts: Counts = NO_COUNTS
+    counts: Counts = blocks.NO_COUNTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +116,7 @@ class MRun(Policy):
 
     def explain(self, state: MRunState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
-        return explained_block(state) | {
+        return blocks.explained_block(state) | {
             "arms": len(self.kept_arms(state)),
             "run": state.run,
             "successes_of_arm": state.successes,
@@ -140,13 +128,13 @@ class MRun(Policy):
 @kernel
 def open_block(state: MRunState, rank: int) -> MRunState:
     """A fresh arm and its m: for the whole run if its length is known, else for the next doubling block."""
-    length = block_length(state.settings.horizon, rank)
+    length = blocks.block_length(state.settings.horizon, rank)
     run = state.settings.run
     if run == 0:
         run = ceiling(math.sqrt(float(length)))
     return replaced(
         state,
-        block=next_block(state.block, rank, length, 1),
+        block=blocks.next_block(state.block, rank, length, 1),
         run=run,
         committed=False,
         slot=0,
@@ -154,13 +142,13 @@ def open_block(state: MRunState, rank: int) -> MRunState:
         successes=0,
         failed=0,
         longest=NONE_FAILED,
-        counts=with_block(state.counts, 1),
+        counts=blocks.with_block(state.counts, 1),
     )
 
 
 def begin(state: MRunState, key: int) -> MRunState:
     """The first block."""
-    return open_block(replaced(state, block=NO_BLOCK, counts=NO_COUNTS), 1)
+    return open_block(replaced(state, block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS), 1)
 
 
 def ask(state: MRunState, round: int, waiting: int) -> Choice:
@@ -170,8 +158,8 @@ def ask(state: MRunState, round: int, waiting: int) -> Choice:
 
 def learn(state: MRunState, choice: Choice, reward: float) -> MRunState:
     """Count successes of the arm in play until it is played for good."""
-    told = replaced(state, block=after_round(state.block))
-    if rarely(is_over(told.block, state.settings.horizon)):
+    told = replaced(state, block=blocks.after_round(state.block))
+    if rarely(blocks.is_over(told.block, state.settings.horizon)):
         return open_block(told, told.block.rank + 1)
     if state.committed or choice.arm != state.arm:  # a late reward may belong to an arm that was left
         return told
@@ -205,8 +193,8 @@ def after_failure(state: MRunState) -> MRunState:
         successes=0,
         failed=failed,
         longest=longest,
-        counts=with_arm(state.counts),
+        counts=blocks.with_arm(state.counts),
     )
 
 
-register_policy(MRunState, begin=begin, ask=ask, learn=learn)
+blocks.register_policy(MRunState, begin=begin, ask=ask, learn=learn)

@@ -32,35 +32,9 @@ from ..contract import Choice, Counts, begin, renew
 from ..contract import learn as base_learns
 from ..specs import Count, Positive
 from ..streams import UNSET_KEY
+from . import blocks
+from . import tail as tails
 from .base import DOUBLING, Horizon
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    ask_the_base,
-    explained_block,
-    longest_block,
-    next_block,
-    played_rounds,
-    register_policy,
-    rounded_up,
-    with_block,
-)
-from .tail import (
-    Beta,
-    SubsamplingPolicy,
-    Tail,
-    ToldBeta,
-    beta_for,
-    explained,
-    fitted,
-    is_estimated,
-    is_too_small,
-    new_tail,
-    watch_fresh_arm,
-    watch_reward,
-)
 
 
 class SubsampleSettings(NamedTuple):
@@ -76,11 +50,11 @@ class SubsampleState(NamedTuple):
 
     settings: SubsampleSettings
     base: Any
-    tail: ToldBeta | Tail  # what is known of beta
+    tail: tails.ToldBeta | tails.Tail  # what is known of beta
     key: int = UNSET_KEY  # of the policy's random stream
     first_arm: int = 0  # slot s holds arm first_arm + s
-    block: Block = NO_BLOCK
-    counts: Counts = NO_COUNTS
+    block: blocks.Block = blocks.NO_BLOCK
+    counts: Counts = blocks.NO_COUNTS
 
 
 @kernel
@@ -93,7 +67,7 @@ def subsample_size(settings: SubsampleSettings, beta: float, horizon: float) -> 
     if settings.is_published:
         exponent = max(0.5, beta / (beta + 1.0))
     size = power(float(horizon), exponent)
-    arms = int(size * (1.0 + 1e-12)) if settings.is_published else rounded_up(size)
+    arms = int(size * (1.0 + 1e-12)) if settings.is_published else blocks.rounded_up(size)
     if settings.arms > 0:
         arms = settings.arms
     return max(min(arms, int(horizon)), 1)
@@ -108,7 +82,7 @@ def pilot_length(horizon: int) -> int:
 @kernel
 def is_pilot(state: SubsampleState, rank: int) -> bool:
     """Whether this block is there to estimate beta for the rest of a run of known length."""
-    return state.settings.horizon > 0 and is_estimated(state.tail) and rank == 1
+    return state.settings.horizon > 0 and tails.is_estimated(state.tail) and rank == 1
 
 
 @kernel
@@ -119,47 +93,49 @@ def open_block(state: SubsampleState, rank: int) -> SubsampleState:
     if is_pilot(state, rank):
         length = pilot_length(settings.horizon)
     elif settings.horizon > 0:
-        length = max(settings.horizon - played_rounds(state.block), 1)
-    wanted = subsample_size(settings, beta_for(state.tail, binary_log(float(length))), float(length))
+        length = max(settings.horizon - blocks.played_rounds(state.block), 1)
+    wanted = subsample_size(settings, tails.beta_for(state.tail, binary_log(float(length))), float(length))
     if is_pilot(state, rank):
         wanted = (length + 1) // 2
-    tail, size = fitted(state.tail, wanted)
+    tail, size = tails.fitted(state.tail, wanted)
     for slot in range(size):
-        watch_fresh_arm(state.tail, slot)
+        tails.watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
         base=renew(state.base, size, float(length), natural_log(float(max(length, 2)))),
         tail=tail,
         first_arm=state.counts.arms,
-        block=next_block(state.block, rank, length, size),
-        counts=with_block(state.counts, size),
+        block=blocks.next_block(state.block, rank, length, size),
+        counts=blocks.with_block(state.counts, size),
     )
 
 
 def begin_subsample(state: SubsampleState, key: int) -> SubsampleState:
     """The first block."""
-    clean = replaced(state, key=key, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS)
+    clean = replaced(state, key=key, tail=begin(state.tail, key), block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS)
     return open_block(clean, 1)
 
 
 def learn(state: SubsampleState, choice: Choice, reward: float) -> SubsampleState:
     """Let the base learn; a known horizon that has passed changes nothing."""
-    watch_reward(state.tail, choice.slot, reward)
-    told = replaced(state, base=base_learns(state.base, choice, reward), block=after_round(state.block))
+    tails.watch_reward(state.tail, choice.slot, reward)
+    told = replaced(state, base=base_learns(state.base, choice, reward), block=blocks.after_round(state.block))
     if rarely(told.block.left == 0) and (state.settings.horizon == 0 or is_pilot(state, state.block.rank)):
         return open_block(told, told.block.rank + 1)
     return told
 
 
-register_policy(SubsampleState, is_cramped=is_too_small, begin=begin_subsample, ask=ask_the_base, learn=learn)
+blocks.register_policy(
+    SubsampleState, is_cramped=tails.is_too_small, begin=begin_subsample, ask=blocks.ask_the_base, learn=learn
+)
 
 
-class FixedSubsample(SubsamplingPolicy, abstract=True):
+class FixedSubsample(tails.SubsamplingPolicy, abstract=True):
     """Abstract: what ``Subsample`` and ``SSUCB`` share, which is all but the base and the size."""
 
     settings_type: ClassVar = SubsampleSettings
 
-    beta: Beta
+    beta: tails.Beta
 
     @property
     def is_published(self) -> bool:
@@ -173,7 +149,7 @@ class FixedSubsample(SubsamplingPolicy, abstract=True):
     def slots_for(self, beta: float, rounds: int) -> int:
         """The subsample of the longest block that can begin within ``rounds`` rounds."""
         horizon = self.known_horizon
-        most = subsample_size(self.settings(), beta, float(longest_block(horizon, rounds)))
+        most = subsample_size(self.settings(), beta, float(blocks.longest_block(horizon, rounds)))
         if horizon > 0 and isinstance(self.beta, str):
             most = max(most, (pilot_length(horizon) + 1) // 2)
         return most
@@ -183,7 +159,7 @@ class FixedSubsample(SubsamplingPolicy, abstract=True):
         return SubsampleState(
             settings=self.settings(),
             base=self.running_base().start(slots),
-            tail=new_tail(self.beta, slots),
+            tail=tails.new_tail(self.beta, slots),
         )
 
     def kept_arms(self, state: SubsampleState) -> NDArray[np.int64]:
@@ -193,7 +169,7 @@ class FixedSubsample(SubsamplingPolicy, abstract=True):
     def explain(self, state: SubsampleState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
         rounds = float(state.settings.horizon or state.block.length)
-        return explained_block(state) | explained(state.tail, binary_log(rounds))
+        return blocks.explained_block(state) | tails.explained(state.tail, binary_log(rounds))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,7 +206,7 @@ class Subsample(FixedSubsample):
     )
 
     base: Base
-    beta: Beta
+    beta: tails.Beta
     arms: Count | None = None
     horizon: Horizon = None
 
@@ -288,7 +264,7 @@ class SSUCB(FixedSubsample):
         {"beta": 0.5, "preset": "published"},
     )
 
-    beta: Beta
+    beta: tails.Beta
     preset: str = "calibrated"
     sigma: Positive | None = None
     arms: Count | None = None
