@@ -22,16 +22,7 @@ from .drifts.still import Still
 from .noises import Bernoulli, Noise
 from .reservoirs import Reservoir
 from .specs import Fraction, Spec
-from .streams import (
-    ARM_STREAM,
-    DRIFT_STREAM,
-    NOISE_STREAM,
-    UNSET_KEY,
-    address,
-    bits_at,
-    bits_of,
-    stream_key,
-)
+from .streams import ARM_STREAM, DRIFT_STREAM, NOISE_STREAM, UNSET_KEY, address, bits_at, bits_of, stream_key
 
 
 class WorldState(NamedTuple):

@@ -160,10 +160,6 @@ class AUCBTASW(OneArmPolicy):
     top: Fraction = 1.0
     horizon: Horizon = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.settings()
-
     @property
     def scale_of_run(self) -> bool:
         """Whether the logarithm beside C is that of T."""

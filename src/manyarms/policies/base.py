@@ -25,6 +25,11 @@ class Policy(Spec, abc.ABC, abstract=True):
     presets: ClassVar[dict[str, dict[str, Any]]] = {}  # name -> what the settings left at None are then
     settings_type: ClassVar[type]  # of the named tuple that a state keeps of the spec, if there is much to keep
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.presets:
+            self.chosen()  # or an error
+
     @property
     def is_scattered(self) -> bool:
         """Whether most rounds touch places all over its arrays.

@@ -35,40 +35,27 @@ from ..bases.ucb import UCB
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register, relocate, renew, verb
 from ..contract import learn as base_learns
-from ..specs import Flag, Fraction, Positive, among, number
+from ..specs import Flag, Fraction, Positive, among, number, of_kind
 from ..streams import UNSET_KEY
 from . import blocks
 from . import tail as tails
 from .base import DOUBLING, Horizon, LogBase, logarithm
 
-PRESETS: dict[str, dict[str, Any]] = {
-    # The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
-    "paper": {
-        "threshold": 1.0,
-        "log_power": 3.0,
-        "log_base": 2.0,
-        "log_factor": False,
-        "base_horizon": "block",
-        "warm_start": False,
-    },
+# The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
+PAPER: dict[str, Any] = {
+    "threshold": 1.0,
+    "log_power": 3.0,
+    "log_base": 2.0,
+    "log_factor": False,
+    "base_horizon": "block",
+    "warm_start": False,
+}
+PRESETS = {
+    "paper": PAPER,
     # The settings behind the published figure.
-    "published": {
-        "threshold": 1.0,
-        "log_power": 3.0,
-        "log_base": math.e,
-        "log_factor": True,
-        "base_horizon": "run",
-        "warm_start": False,
-    },
+    "published": PAPER | {"log_base": math.e, "log_factor": True, "base_horizon": "run"},
     # The choice of verification/calibration.py, written up in docs/calibration.md.
-    "calibrated": {
-        "threshold": 0.5,
-        "log_power": 1.0,
-        "log_base": 2.0,
-        "log_factor": False,
-        "base_horizon": "block",
-        "warm_start": True,
-    },
+    "calibrated": PAPER | {"threshold": 0.5, "log_power": 1.0, "warm_start": True},
 }
 
 
@@ -175,7 +162,7 @@ class Blackbox(tails.SubsamplingPolicy):
         {"base": Greedy(), "beta": "auto", "threshold": 0.1, "warm_start": True},
     )
 
-    base: Base
+    base: Annotated[Base, of_kind(Base, "ma.UCB()")]
     beta: tails.Beta
     preset: str = "calibrated"
     threshold: Positive | None = None
@@ -186,13 +173,6 @@ class Blackbox(tails.SubsamplingPolicy):
     top: Fraction = 1.0
     horizon: Horizon = None
     warm_start: Flag | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.base, Base):
-            raise TypeError(f"Blackbox: base must be a base such as ma.UCB(), not {self.base!r}")
-        super().__post_init__()
-        tails.checked_top("Blackbox", self.beta, self.top)
-        self.settings()
 
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values; without a word on the warm start if it was left to the preset.

@@ -135,7 +135,7 @@ def with_reward(state: CBTState, reward: float) -> CBTState:
     loss = 1.0 - reward
     played = replaced(state, plays=state.plays + 1, total=state.total + loss, squares=state.squares + loss * loss)
     if rarely(bound_of(played) > state.target):
-        return next_arm(replaced(played, total=0.0, squares=0.0))
+        return next_arm(replaced(played, total=0.0, squares=0.0))  # type: ignore[no-any-return]
     return played
 
 

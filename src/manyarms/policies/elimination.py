@@ -148,11 +148,6 @@ class Elimination(tails.SubsamplingPolicy):
     top: Fraction = 1.0
     horizon: Horizon = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        tails.checked_top("Elimination", self.beta, self.top)
-        self.settings()
-
     def slots_for(self, beta: float, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
         rank = blocks.last_block_rank(rounds)

@@ -18,7 +18,7 @@ many arms are drawn for the rest of the run. Without a horizon, beta is estimate
 import abc
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from ..bases.greedy import Greedy
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, begin, renew
 from ..contract import learn as base_learns
-from ..specs import Count, Positive
+from ..specs import Count, Positive, of_kind
 from ..streams import UNSET_KEY
 from . import blocks
 from . import tail as tails
@@ -205,15 +205,10 @@ class Subsample(FixedSubsample):
         {"base": Greedy(), "beta": "auto"},
     )
 
-    base: Base
+    base: Annotated[Base, of_kind(Base, "ma.Greedy()")]
     beta: tails.Beta
     arms: Count | None = None
     horizon: Horizon = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.base, Base):
-            raise TypeError(f"Subsample: base must be a base such as ma.Greedy(), not {self.base!r}")
-        super().__post_init__()
 
     def running_base(self) -> Base:
         """The given base."""

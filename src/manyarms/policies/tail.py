@@ -88,6 +88,10 @@ class SubsamplingPolicy(Policy, abstract=True):
 
     beta: Beta
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_top(type(self).__name__, self.beta, getattr(self, "top", 1.0))
+
     @abc.abstractmethod
     def slots_for(self, beta: float, rounds: int) -> int:
         """The largest subsample that can be drawn within ``rounds`` rounds if beta is at most this."""

@@ -194,7 +194,7 @@ def with_reward(state: UCBTASWState, reward: float) -> UCBTASWState:
     plays = state.plays + 1
     state.sums[plays] = state.sums[plays - 1] + reward
     if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
-        return next_arm(state)
+        return next_arm(state)  # type: ignore[no-any-return]
     return replaced(state, plays=plays)
 
 
