@@ -185,15 +185,11 @@ class BetaDistributed(Reservoir):
     """
 
     state_type: ClassVar = BetaDistributedState
+    top: ClassVar[float] = 1.0
     tried_with: ClassVar = ({"a": 2.0, "b": 3.0},)
 
     a: Positive
     b: Positive
-
-    @property
-    def top(self) -> float:
-        """1."""
-        return 1.0
 
     @property
     def tail(self) -> float | None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .compiled import kernel, load_both, rarely, replaced, store_both
 from .contract import Play, begin, fresh_mean, moved, register, reward_of
 from .drifts.base import Drift
-from .drifts.still import Still
+from .drifts.memoryless import Still
 from .noises import Bernoulli, Noise
 from .reservoirs import Reservoir
 from .specs import Fraction, Spec

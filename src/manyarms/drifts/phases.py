@@ -9,7 +9,7 @@ from ..contract import Play, begin, moved
 from ..specs import Count, two_or_more
 from .adversary import Adversary
 from .base import Drift, register_drift
-from .still import Still
+from .memoryless import Still
 from .trend import Rotting
 
 

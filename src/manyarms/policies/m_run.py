@@ -176,25 +176,11 @@ def after_failure(state: MRunState) -> MRunState:
     if state.settings.recall and state.successes > longest.successes:
         longest = Longest(slot=state.slot, arm=state.arm, successes=state.successes)
     failed = state.failed + 1
+    told = replaced(state, failed=failed, longest=longest)
     if state.settings.recall and failed == state.run:
-        return replaced(
-            state,
-            committed=True,
-            slot=longest.slot,
-            arm=longest.arm,
-            successes=longest.successes,
-            failed=failed,
-            longest=longest,
-        )
-    return replaced(
-        state,
-        slot=1 - longest.slot,  # of two slots, the one without the longest run
-        arm=state.counts.arms,
-        successes=0,
-        failed=failed,
-        longest=longest,
-        counts=blocks.with_arm(state.counts),
-    )
+        return replaced(told, committed=True, slot=longest.slot, arm=longest.arm, successes=longest.successes)
+    other = 1 - longest.slot  # of two slots, the one without the longest run
+    return replaced(told, slot=other, arm=state.counts.arms, successes=0, counts=blocks.with_arm(state.counts))
 
 
 blocks.register_policy(MRunState, begin=begin, ask=ask, learn=learn)
