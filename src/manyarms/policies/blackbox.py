@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 
 from ..arithmetic import power
 from ..bases.base import Base
-from ..bases.greedy import Greedy
-from ..bases.ucb import UCB
+from ..bases.ucb import UCB, Greedy
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register, relocate, renew, verb
 from ..contract import learn as base_learns

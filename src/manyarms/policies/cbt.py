@@ -81,10 +81,7 @@ class CBT(OneArmPolicy):
     """
 
     settings_type: ClassVar = CBTSettings
-    tried_with: ClassVar = (
-        {"beta": 1.0},
-        {"beta": "auto"},
-    )
+    tried_with: ClassVar = ({"beta": 1.0}, {"beta": "auto"})
 
     beta: Beta
     first_loss: Positive = 1.0

@@ -153,10 +153,7 @@ class Forager(Policy):
     """
 
     settings_type: ClassVar = ForagerSettings
-    tried_with: ClassVar = (
-        {},
-        {"keep": 3, "slack": 0.5, "first_look": 1.0, "false_alarms": 0.9, "wary": 10.0},
-    )
+    tried_with: ClassVar = ({}, {"keep": 3, "slack": 0.5, "first_look": 1.0, "false_alarms": 0.9, "wary": 10.0})
 
     keep: Count = 256
     slack: Positive = 1.0

@@ -90,10 +90,7 @@ class MRun(Policy):
     """
 
     settings_type: ClassVar = MRunSettings
-    tried_with: ClassVar = (
-        {},
-        {"run": 3, "recall": False, "horizon": DOUBLING},
-    )
+    tried_with: ClassVar = ({}, {"run": 3, "recall": False, "horizon": DOUBLING})
 
     run: Count | None = None
     recall: Flag = True

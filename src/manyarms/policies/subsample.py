@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ..arithmetic import binary_log, ceiling, natural_log, power
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
-from ..bases.greedy import Greedy
+from ..bases.ucb import Greedy
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, begin, renew
 from ..contract import learn as base_learns
@@ -254,10 +254,7 @@ class SSUCB(FixedSubsample):
     """
 
     presets: ClassVar = SSUCB_PRESETS
-    tried_with: ClassVar = (
-        {"beta": 1.0},
-        {"beta": 0.5, "preset": "published"},
-    )
+    tried_with: ClassVar = ({"beta": 1.0}, {"beta": 0.5, "preset": "published"})
 
     beta: tails.Beta
     preset: str = "calibrated"
