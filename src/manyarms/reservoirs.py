@@ -123,6 +123,7 @@ class Uniform(Reservoir):
     0.7
     """
 
+    tail: ClassVar[float] = 1.0  # the density is flat up to the top
     tried_with: ClassVar = ({"low": 0.1, "high": 0.8},)
 
     low: Fraction = 0.0
@@ -141,11 +142,6 @@ class Uniform(Reservoir):
     def top(self) -> float:
         """The upper end."""
         return self.high
-
-    @property
-    def tail(self) -> float | None:
-        """1: the density is flat up to the top."""
-        return 1.0
 
     @property
     def tail_constants(self) -> tuple[float, float] | None:

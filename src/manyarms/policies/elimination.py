@@ -74,11 +74,11 @@ class EliminationState(NamedTuple):
     """A run of the algorithm."""
 
     settings: EliminationSettings
+    key: int  # of the policy's random stream
     arms: NDArray[np.int64]  # slot -> arm
     scores: NDArray[np.float64]  # slot -> importance-weighted loss in this block
     tail: tails.ToldBeta | tails.Tail  # what is known of beta
     note: NDArray[np.float64]  # why the last restart happened
-    key: int = UNSET_KEY  # of the policy's random stream
     block: blocks.Block = blocks.NO_BLOCK
     threshold: float = 0.0  # an arm with this score is eliminated
     live: int = 0
@@ -158,6 +158,7 @@ class Elimination(tails.SubsamplingPolicy):
         """A state with arrays for that many arms."""
         return EliminationState(
             settings=self.settings(),
+            key=UNSET_KEY,
             arms=np.zeros(slots, dtype=np.int64),
             scores=np.zeros(slots, dtype=np.float64),
             tail=tails.new_tail(self.beta, slots, self.top),
