@@ -313,7 +313,7 @@ def test_what_it_says_of_itself():
         ({"first_threshold": 0.0}, "first_threshold must be above 0"),
         ({"depth": 0.0}, "depth must be above 0"),
         ({"depth": 11}, r"depth must lie in \(0, 10\]"),
-        ({"scale_log": "T"}, "scale_log must be 'block' or 'run', not 'T'"),
+        ({"scale_log": "T"}, "scale_log must be one of 'block', 'run', not 'T'"),
         ({"top": 2.0}, r"top must lie in \[0, 1\]"),
         ({"horizon": "never"}, "horizon must be a whole number, None or 'doubling'"),
         ({"width": "wide"}, "width must be a finite number"),

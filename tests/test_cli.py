@@ -202,7 +202,7 @@ def test_studies_use_modules_of_ones_own_here_and_on_a_cluster(modules, capsys):
         ("import sys; sys.exit(3)", ["'bad_module' cannot be imported", "SystemExit"]),
         ("this is (not Python", ["'bad_module' cannot be imported", "SyntaxError"]),
         ("import no_such_library", ["'bad_module' cannot be imported", "no_such_library"]),
-        ("import manyarms\nclass Greedy(manyarms.Policy): pass", ["'Greedy'", "manyarms.bases.greedy", "another name"]),
+        ("import manyarms\nclass Greedy(manyarms.Policy): pass", ["'Greedy'", "manyarms.bases.ucb", "another name"]),
         (
             "import manyarms\nclass Capped(manyarms.Policy): pass",
             ["'Capped'", "manyarms.lab.questions.published", "another name"],

@@ -830,7 +830,7 @@ BAD_INPUT = [
     (lambda: ma.RandomWalk(math.inf), "RandomWalk", "size", "inf"),
     (lambda: ma.Phases([ma.Still()], []), "Phases", "drifts", "[Still()]"),
     (lambda: ma.Phases([ma.Still(), 3], [1]), "Phases", "drifts", "3]"),
-    (lambda: ma.Phases([ma.Still(), ma.Still], [1]), "Phases", "drifts", "still.Still"),
+    (lambda: ma.Phases([ma.Still(), ma.Still], [1]), "Phases", "drifts", "memoryless.Still"),
     (lambda: ma.Phases(3, [1]), "Phases", "drifts", "3"),
     (lambda: ma.Phases([ma.Still(), ma.Rotting()], 5), "Phases", "ends", "5"),
     (lambda: ma.Phases([ma.Still(), ma.Rotting()], []), "Phases", "ends", "0"),

@@ -4,7 +4,7 @@ Copy this file to write a drift: what a play does to the arm that was played.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from manyarms.compiled import replaced
 from manyarms.contract import Play
@@ -18,7 +18,7 @@ class GustsState(NamedTuple):
 
     size: float
     turning: float
-    wind: float  # 1.0: upwards, -1.0: downwards
+    wind: float = 1.0  # upwards, -1.0: downwards
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,12 +33,11 @@ class Gusts(Drift):
         How likely the wind is to turn before a play.
     """
 
+    # Of the state that ``start`` makes, which has the fields of the spec. What needs more is a ``start`` of its own.
+    state_type: ClassVar = GustsState
+
     size: Positive = 0.02
     turning: Fraction = 0.05
-
-    def start(self) -> GustsState:
-        """The state that the compiled loop carries."""
-        return GustsState(size=self.size, turning=self.turning, wind=1.0)
 
 
 def begin(drift: GustsState, key: int) -> GustsState:

@@ -11,7 +11,7 @@ Deviations: what was changed, and why.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,14 +49,12 @@ class Auditions(Policy):
         Of a block, in rounds.
     """
 
+    # Fields of the specs that promises are tried on: runs of a few hundred rounds should meet all that can happen.
+    tried_with: ClassVar = ({"arms": 3, "length": 20},)
+
     # A type that checks its values: a wrong one is an error that names the field. Others are in manyarms.specs.
     arms: Count = 5
     length: Count = 100
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on: runs of a few hundred rounds should meet all that can happen."""
-        return (cls(arms=3, length=20),)
 
     def slots(self, rounds: int) -> int:
         """The most arms it keeps at a time."""

@@ -4,23 +4,18 @@ A noise turns the mean of the played arm and the random bits of that play into a
 whose expectation is the mean.
 """
 
-import abc
 import dataclasses
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 from .contract import Nothing, register
-from .specs import Positive, Spec, exported
+from .specs import Part, Positive, exported
 from .streams import beta_draw, uniform
 
 
-class Noise(Spec, abc.ABC, abstract=True):
+class Noise(Part, abstract=True):
     """Abstract: how a reward is drawn from a mean."""
 
     kind: ClassVar[str] = "noise"
-
-    @abc.abstractmethod
-    def start(self) -> Any:
-        """The state that the compiled loop carries."""
 
 
 class BernoulliState(Nothing):
@@ -38,9 +33,7 @@ class Bernoulli(Noise):
     {'type': 'Bernoulli'}
     """
 
-    def start(self) -> BernoulliState:
-        """The state that the compiled loop carries."""
-        return BernoulliState()
+    state_type: ClassVar = BernoulliState
 
 
 def bernoulli_reward(noise: BernoulliState, mean: float, bits: int) -> float:
@@ -68,9 +61,7 @@ class GapUniform(Noise):
     {'type': 'GapUniform'}
     """
 
-    def start(self) -> GapUniformState:
-        """The state that the compiled loop carries."""
-        return GapUniformState()
+    state_type: ClassVar = GapUniformState
 
 
 def gap_uniform_reward(noise: GapUniformState, mean: float, bits: int) -> float:
@@ -103,16 +94,10 @@ class BetaNoise(Noise):
     BetaNoise(concentration=10.0)
     """
 
+    state_type: ClassVar = BetaNoiseState
+    tried_with: ClassVar = ({"concentration": 10.0},)
+
     concentration: Positive
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(concentration=10.0),)
-
-    def start(self) -> BetaNoiseState:
-        """The state that the compiled loop carries."""
-        return BetaNoiseState(concentration=self.concentration)
 
 
 def beta_noise_reward(noise: BetaNoiseState, mean: float, bits: int) -> float:
@@ -142,9 +127,7 @@ class Exact(Noise):
     {'type': 'Exact'}
     """
 
-    def start(self) -> ExactState:
-        """The state that the compiled loop carries."""
-        return ExactState()
+    state_type: ClassVar = ExactState
 
 
 def exact_reward(noise: ExactState, mean: float, bits: int) -> float:

@@ -9,25 +9,21 @@ small x.
 import abc
 import dataclasses
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arithmetic import power
 from .contract import fresh_mean, register
-from .specs import Fraction, Positive, Spec, exported, two_or_more
+from .specs import Fraction, Part, Positive, exported, two_or_more
 from .streams import beta_draw, follow, index_below, uniform
 
 
-class Reservoir(Spec, abc.ABC, abstract=True):
+class Reservoir(Part, abstract=True):
     """Abstract: where the first means of fresh arms come from."""
 
     kind: ClassVar[str] = "reservoir"
-
-    @abc.abstractmethod
-    def start(self) -> Any:
-        """The state that the compiled loop carries."""
 
     @property
     @abc.abstractmethod
@@ -73,13 +69,10 @@ class PowerLaw(Reservoir):
     2.0
     """
 
+    tried_with: ClassVar = ({"beta": 2.0},)
+
     beta: Positive
     top: Fraction = 1.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(beta=2.0),)
 
     def start(self) -> PowerLawState:
         """The state that the compiled loop carries."""
@@ -130,13 +123,11 @@ class Uniform(Reservoir):
     0.7
     """
 
+    tail: ClassVar[float] = 1.0  # the density is flat up to the top
+    tried_with: ClassVar = ({"low": 0.1, "high": 0.8},)
+
     low: Fraction = 0.0
     high: Fraction = 1.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(0.1, 0.8),)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -151,11 +142,6 @@ class Uniform(Reservoir):
     def top(self) -> float:
         """The upper end."""
         return self.high
-
-    @property
-    def tail(self) -> float | None:
-        """1: the density is flat up to the top."""
-        return 1.0
 
     @property
     def tail_constants(self) -> tuple[float, float] | None:
@@ -194,22 +180,12 @@ class BetaDistributed(Reservoir):
     3.0
     """
 
+    state_type: ClassVar = BetaDistributedState
+    top: ClassVar[float] = 1.0
+    tried_with: ClassVar = ({"a": 2.0, "b": 3.0},)
+
     a: Positive
     b: Positive
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(2.0, 3.0),)
-
-    def start(self) -> BetaDistributedState:
-        """The state that the compiled loop carries."""
-        return BetaDistributedState(a=self.a, b=self.b)
-
-    @property
-    def top(self) -> float:
-        """1."""
-        return 1.0
 
     @property
     def tail(self) -> float | None:
@@ -258,12 +234,9 @@ class Empirical(Reservoir):
     0.4
     """
 
-    means: tuple[Fraction, ...]
+    tried_with: ClassVar = ({"means": (0.1, 0.4, 0.2, 0.9)},)
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls((0.1, 0.4, 0.2, 0.9)),)
+    means: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -319,13 +292,10 @@ class Mixture(Reservoir):
     2.0
     """
 
+    tried_with: ClassVar = ({"reservoirs": (Uniform(0.0, 0.5), PowerLaw(beta=2.0)), "weights": (9.0, 1.0)},)
+
     reservoirs: Annotated[tuple[Reservoir, ...], two_or_more(Reservoir)]
     weights: tuple[Positive, ...] | None = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls((Uniform(0.0, 0.5), PowerLaw(beta=2.0)), weights=(9.0, 1.0)),)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,6 +8,7 @@ A field checks itself if its type says how: ``beta: Positive``, ``keep: Count | 
 returns the value to keep. ``Checked`` gives the same to dataclasses that are no specs.
 """
 
+import abc
 import dataclasses
 import functools
 import hashlib
@@ -41,6 +42,7 @@ class Spec(Checked):
     """Abstract: a description of a policy, base, reservoir, drift, noise or world."""
 
     kind: ClassVar[str]  # "policy", "base", "reservoir", "drift", "noise" or "world"
+    tried_with: ClassVar[tuple[dict[str, Any], ...]] = ({},)  # the fields of each of its examples
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -55,8 +57,8 @@ class Spec(Checked):
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on: one as it is, unless a type has some that get more out of it."""
-        return (cls(),)
+        """Specs to try promises on."""
+        return tuple(cls(**values) for values in cls.tried_with)
 
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values."""
@@ -81,6 +83,35 @@ class Spec(Checked):
                 text = value.label() if isinstance(value, Spec) else repr(value)
                 shown.append(f"{field.name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Part(Spec, abc.ABC, abstract=True):
+    """Abstract: a part of a world, without arrays of its own for every slot."""
+
+    state_type: ClassVar[type]
+
+    def start(self) -> Any:
+        """The state that the compiled loop carries: by default one with the spec's own fields, or what follows."""
+        return filled(self.state_type, self)
+
+
+def filled(state_type: Any, owner: Any, **values: Any) -> Any:
+    """A state with these values, and for other fields the owner's attributes of the same name.
+
+    Fields for which that gives None or nothing have the default that the state type says.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> import manyarms as ma
+    >>> class Numbers(NamedTuple):
+    ...     first_loss: float
+    ...     target: float = -1.0  # not told
+    >>> filled(Numbers, ma.CBT(beta=1.0, first_loss=0.5))
+    Numbers(first_loss=0.5, target=-1.0)
+    """
+    found = {name: values.get(name, getattr(owner, name, None)) for name in state_type._fields}
+    return state_type(**{name: value for name, value in found.items() if value is not None})
 
 
 def exported(names: Mapping[str, Any]) -> list[str]:

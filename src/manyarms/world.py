@@ -18,20 +18,11 @@ from numpy.typing import NDArray
 from .compiled import kernel, load_both, rarely, replaced, store_both
 from .contract import Play, begin, fresh_mean, moved, register, reward_of
 from .drifts.base import Drift
-from .drifts.still import Still
+from .drifts.memoryless import Still
 from .noises import Bernoulli, Noise
 from .reservoirs import Reservoir
 from .specs import Fraction, Spec
-from .streams import (
-    ARM_STREAM,
-    DRIFT_STREAM,
-    NOISE_STREAM,
-    UNSET_KEY,
-    address,
-    bits_at,
-    bits_of,
-    stream_key,
-)
+from .streams import ARM_STREAM, DRIFT_STREAM, NOISE_STREAM, UNSET_KEY, address, bits_at, bits_of, stream_key
 
 
 class WorldState(NamedTuple):
@@ -43,14 +34,14 @@ class WorldState(NamedTuple):
     reservoir: Any
     drift: Any
     noise: Any
-    arm_key: int
-    noise_key: int
-    drift_key: int
-    last_fall: float  # by how much the last played arm's mean fell after its play
-    variation: float  # V
-    rotting_variation: float  # V_R
-    changes: int  # L
-    rotting_changes: int  # L_R
+    arm_key: int = UNSET_KEY
+    noise_key: int = UNSET_KEY
+    drift_key: int = UNSET_KEY
+    last_fall: float = 0.0  # by how much the last played arm's mean fell after its play
+    variation: float = 0.0  # V
+    rotting_variation: float = 0.0  # V_R
+    changes: int = 0  # L
+    rotting_changes: int = 0  # L_R
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,14 +82,6 @@ class World(Spec):
             noise=self.noise.start(),
             visits=np.full(slots, -1, dtype=np.int64),
             means=np.zeros(slots, dtype=np.float64),
-            arm_key=UNSET_KEY,
-            noise_key=UNSET_KEY,
-            drift_key=UNSET_KEY,
-            last_fall=0.0,
-            variation=0.0,
-            rotting_variation=0.0,
-            changes=0,
-            rotting_changes=0,
         )
 
 

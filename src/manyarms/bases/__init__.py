@@ -3,10 +3,10 @@
 from ..specs import exported
 from .asymptotic_ucb import AsymptoticUCB as AsymptoticUCB
 from .base import Base as Base
-from .greedy import Greedy as Greedy
 from .kl_ucb import KLUCB as KLUCB
 from .successive_elimination import SuccessiveElimination as SuccessiveElimination
 from .thompson import Thompson as Thompson
 from .ucb import UCB as UCB
+from .ucb import Greedy as Greedy
 
 __all__ = exported(globals())

@@ -15,7 +15,7 @@ in every round until they have separated.
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,20 +54,24 @@ class Lease(NamedTuple):
     bound: float
 
 
+START = Clock(log_round=0.0, growth=1.0, confidence=0.0)
+NO_LEASE = Lease(slot=0, until=0.0, bound=math.inf)
+
+
 class AsymptoticUCBState(NamedTuple):
     """A run over one subsample."""
 
     sigma: float
-    arms: int
-    tried: int  # how many arms have been played
-    told: int  # rewards so far
-    clock: Clock
-    leaves: int
     rewards: Rewards
     lines: NDArray[np.float64]  # slot s: mean reward at 2 s, slope 1 / sqrt(plays) at 2 s + 1; then one for nobody
     winners: NDArray[np.uint32]  # node -> where the line of its winner begins: 2 s
     expiries: NDArray[np.float64]  # node -> the level up to which all winners at and below it stand
-    lease: Lease
+    arms: int = 0
+    tried: int = 0  # how many arms have been played
+    told: int = 0  # rewards so far
+    clock: Clock = START
+    leaves: int = 1
+    lease: Lease = NO_LEASE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,12 +90,9 @@ class AsymptoticUCB(Base):
     AsymptoticUCB(sigma=0.5)
     """
 
-    sigma: Positive = 1.0
+    tried_with: ClassVar = ({"sigma": 0.5},)
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(sigma=0.5),)
+    sigma: Positive = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,20 +107,11 @@ class AsymptoticUCB(Base):
         nodes = tournament_nodes(slots)
         return AsymptoticUCBState(
             sigma=self.sigma,
-            arms=0,
-            tried=0,
-            told=0,
-            clock=Clock(log_round=0.0, growth=1.0, confidence=0.0),
-            leaves=1,
             rewards=new_rewards(slots),
             lines=np.zeros(2 * slots + 2, dtype=np.float64),
             winners=np.zeros(nodes, dtype=np.uint32),
             expiries=np.zeros(nodes, dtype=np.float64),
-            lease=NO_LEASE,
         )
-
-
-NO_LEASE = Lease(slot=0, until=0.0, bound=math.inf)
 
 
 @kernel
@@ -344,15 +336,7 @@ def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: floa
             base.expiries[first + node] = math.inf
         first = first // 4
         width *= 4
-    return replaced(
-        base,
-        arms=arms,
-        tried=0,
-        told=0,
-        clock=Clock(log_round=0.0, growth=1.0, confidence=0.0),
-        leaves=leaves,
-        lease=NO_LEASE,
-    )
+    return replaced(base, arms=arms, tried=0, told=0, clock=START, leaves=leaves, lease=NO_LEASE)
 
 
 def pick(base: AsymptoticUCBState, key: int, round: int, waiting: int) -> tuple[int, float]:

@@ -23,12 +23,12 @@ class IndexedState(NamedTuple):
     """A run over one subsample."""
 
     formula: Any  # of the index (a field of that name would hide a method of tuples)
-    arms: int
-    tried: int  # how many arms have been played
-    leaves: int
-    leader: int  # the slot with the largest index
     rewards: Rewards
     keys: NDArray[np.int64]  # tournament of the indices
+    arms: int = 0
+    tried: int = 0  # how many arms have been played
+    leaves: int = 1
+    leader: int = 0  # the slot with the largest index
 
 
 class Indexed(Base, abstract=True):
@@ -42,15 +42,7 @@ class Indexed(Base, abstract=True):
 
     def start(self, slots: int) -> IndexedState:
         """A state with arrays for ``slots`` arms."""
-        return IndexedState(
-            formula=self.formula(),
-            arms=0,
-            tried=0,
-            leaves=1,
-            leader=0,
-            rewards=new_rewards(slots),
-            keys=new_tournament(slots),
-        )
+        return IndexedState(formula=self.formula(), rewards=new_rewards(slots), keys=new_tournament(slots))
 
 
 def renew(base: IndexedState, arms: int, horizon: float, log_horizon: float) -> IndexedState:

@@ -42,7 +42,7 @@ class KLFormula(NamedTuple):
     """What the bounds of all arms have in common."""
 
     width: float
-    level: float  # width · log(horizon)
+    level: float = 0.0  # width · log(horizon)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ class KLUCB(Indexed):
 
     def formula(self) -> KLFormula:
         """The width; the horizon comes with the subsample."""
-        return KLFormula(width=self.width, level=0.0)
+        return KLFormula(width=self.width)
 
 
 @kernel

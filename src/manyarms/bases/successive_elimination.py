@@ -27,11 +27,11 @@ from .base import Base, Rewards, earn, forget, new_rewards, plays_in
 class SuccessiveEliminationState(NamedTuple):
     """A run over one subsample."""
 
-    log_term: float  # log(2 K T^2)
-    active: int
-    told: int  # rewards in this phase
     order: NDArray[np.uint32]  # the active slots, in the order they are played
     rewards: Rewards
+    log_term: float = 0.0  # log(2 K T^2)
+    active: int = 0
+    told: int = 0  # rewards in this phase
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,13 +47,7 @@ class SuccessiveElimination(Base):
 
     def start(self, slots: int) -> SuccessiveEliminationState:
         """A state with arrays for ``slots`` arms."""
-        return SuccessiveEliminationState(
-            log_term=0.0,
-            active=0,
-            told=0,
-            order=np.zeros(slots, dtype=np.uint32),
-            rewards=new_rewards(slots),
-        )
+        return SuccessiveEliminationState(order=np.zeros(slots, dtype=np.uint32), rewards=new_rewards(slots))
 
 
 @kernel

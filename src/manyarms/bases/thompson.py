@@ -32,8 +32,8 @@ from .base import Base, Rewards, earn, forget, new_rewards, plays_in
 class ThompsonState(NamedTuple):
     """A run over one subsample."""
 
-    arms: int
     rewards: Rewards
+    arms: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,10 +49,7 @@ class Thompson(Base):
 
     def start(self, slots: int) -> ThompsonState:
         """A state with arrays for ``slots`` arms."""
-        return ThompsonState(
-            arms=0,
-            rewards=new_rewards(slots),
-        )
+        return ThompsonState(rewards=new_rewards(slots))
 
 
 @kernel

@@ -1,7 +1,10 @@
-"""UCB, horizon form: play the arm with the largest upper confidence bound.
+"""UCB, horizon form: play the arm with the largest upper confidence bound; and Greedy, for which it is the mean.
 
 Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits", Algorithm 3
 (a variant of UCB1; Lattimore & Szepesvári, "Bandit Algorithms", Section 7.1).
+Greedy: Bayati, Hamidi, Johari & Khosravi, "Unreasonable Effectiveness of Greedy Algorithms in Multi-Armed Bandit with
+Many Arms" (NeurIPS 2020): with many arms, a good one is always among those whose first rewards were good, and nothing
+is spent on the others.
 
 Symbols: T -> horizon; N(a) -> plays; UCB_a -> ucb_index; the 2 under the root -> width.
 
@@ -10,7 +13,7 @@ The horizon is fixed, so only the played arm's index moves (`manyarms.bases.inde
 
 import dataclasses
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..compiled import replaced
 from ..contract import register
@@ -22,7 +25,7 @@ class UCBFormula(NamedTuple):
     """What the bounds of all arms have in common; with width 0 they are the mean rewards."""
 
     width: float
-    log_horizon: float
+    log_horizon: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +48,25 @@ class UCB(Indexed):
 
     def formula(self) -> UCBFormula:
         """The width; the horizon comes with the subsample."""
-        return UCBFormula(width=self.width, log_horizon=0.0)
+        return UCBFormula(width=self.width)
+
+
+@dataclasses.dataclass(frozen=True)
+class Greedy(Indexed):
+    """The best mean reward so far, after one play of each arm: UCB with a confidence interval of width 0.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> ma.Subsample(base=ma.Greedy(), beta=1.0).base
+    Greedy()
+    """
+
+    is_scattered: ClassVar[bool] = False  # it mostly stays with one arm
+
+    def formula(self) -> UCBFormula:
+        """The mean alone."""
+        return UCBFormula(width=0.0)
 
 
 def renew(formula: UCBFormula, arms: int, horizon: float, log_horizon: float) -> UCBFormula:

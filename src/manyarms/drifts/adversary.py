@@ -7,7 +7,7 @@ the candidate, just played, loses ``size``, and the vote begins anew.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import replaced
 from ..contract import Play
@@ -20,8 +20,8 @@ class AdversaryState(NamedTuple):
 
     patience: int
     size: float
-    candidate: int  # the arm in the lead; -1 for none
-    lead: int  # by how many plays
+    candidate: int = -1  # the arm in the lead; -1 for none
+    lead: int = 0  # by how many plays
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,17 +42,11 @@ class Adversary(Drift):
     Adversary(patience=100, size=0.3)
     """
 
+    state_type: ClassVar = AdversaryState
+    tried_with: ClassVar = ({"patience": 10, "size": 0.3},)
+
     patience: Count = 100
     size: Fraction = 0.3
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(patience=10, size=0.3),)
-
-    def start(self) -> AdversaryState:
-        """The state that the compiled loop carries."""
-        return AdversaryState(patience=self.patience, size=self.size, candidate=-1, lead=0)
 
 
 def begin(drift: AdversaryState, key: int) -> AdversaryState:

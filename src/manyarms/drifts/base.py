@@ -1,24 +1,19 @@
 """What all drifts share."""
 
-import abc
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ..contract import register
-from ..specs import Spec
+from ..specs import Part
 
 
-class Drift(Spec, abc.ABC, abstract=True):
+class Drift(Part, abstract=True):
     """Abstract: what a play does to the arm that was played.
 
     Drifts are rested: an arm moves only when it is played, after its reward was drawn.
     """
 
     kind: ClassVar[str] = "drift"
-
-    @abc.abstractmethod
-    def start(self) -> Any:
-        """The state that the compiled loop carries."""
 
 
 def begin_unchanged(drift: Any, key: int) -> Any:

@@ -2,14 +2,14 @@
 
 import dataclasses
 import itertools
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from ..compiled import replaced
 from ..contract import Play, begin, moved
 from ..specs import Count, two_or_more
 from .adversary import Adversary
 from .base import Drift, register_drift
-from .still import Still
+from .memoryless import Still
 from .trend import Rotting
 
 
@@ -41,13 +41,10 @@ class Phases(Drift):
     (1000, 2000)
     """
 
+    tried_with: ClassVar = ({"drifts": (Still(), Rotting(0.01), Adversary(patience=5, size=0.2)), "ends": (50, 100)},)
+
     drifts: Annotated[tuple[Drift, ...], two_or_more(Drift)]
     ends: tuple[Count, ...]
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls((Still(), Rotting(0.01), Adversary(patience=5, size=0.2)), ends=(50, 100)),)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,11 +3,10 @@
 import dataclasses
 import math
 import re
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from ..arithmetic import power
-from ..contract import Play
-from ..specs import number
+from ..specs import filled, number
 from .base import Drift, register_drift
 
 CONSTANT = "constant"  # the same amount at every play
@@ -101,7 +100,8 @@ class Trend(Drift, abstract=True):
 
     def start(self) -> Any:
         """The state that the compiled loop carries."""
-        return trend_state(self.sign, *parse_rate(type(self).__name__, self.rate))
+        kind, size, exponent = parse_rate(type(self).__name__, self.rate)
+        return filled(STATE_TYPES[kind], self, size=self.sign * size, power=exponent)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,11 +124,7 @@ class Rotting(Trend):
     """
 
     sign: ClassVar[float] = -1.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(rate="1/t"),)
+    tried_with: ClassVar = ({"rate": "1/t"},)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,45 +144,20 @@ class Rising(Trend):
     """
 
     sign: ClassVar[float] = 1.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(rate=0.01),)
+    tried_with: ClassVar = ({"rate": 0.01},)
 
 
-def trend_state(sign: float, kind: str, size: float, power: float) -> Any:
-    """The state for one kind of rate."""
-    if kind == CONSTANT:
-        return ConstantTrendState(size=sign * size)
-    if kind == INVERSE:
-        return InverseTrendState(size=sign * size)
-    if kind == POWER:
-        return PowerTrendState(size=sign * size, power=power)
-    return ShareTrendState(size=sign * size)
+STATE_TYPES = {
+    CONSTANT: ConstantTrendState,
+    INVERSE: InverseTrendState,
+    POWER: PowerTrendState,
+    SHARE: ShareTrendState,
+}
 
-
-def moved_constantly(drift: ConstantTrendState, play: Play, reservoir: Any) -> tuple[ConstantTrendState, float]:
-    """The same amount at every play."""
-    return drift, play.mean + drift.size
-
-
-def moved_inversely(drift: InverseTrendState, play: Play, reservoir: Any) -> tuple[InverseTrendState, float]:
-    """Size / t."""
-    return drift, play.mean + drift.size / play.round
-
-
-def moved_by_power(drift: PowerTrendState, play: Play, reservoir: Any) -> tuple[PowerTrendState, float]:
-    """Size * t^-power."""
-    return drift, play.mean + drift.size * power(float(play.round), -drift.power)
-
-
-def moved_by_share(drift: ShareTrendState, play: Play, reservoir: Any) -> tuple[ShareTrendState, float]:
-    """A share of the present mean."""
-    return drift, play.mean + drift.size * play.mean
-
-
-register_drift(ConstantTrendState, moved_constantly)
-register_drift(InverseTrendState, moved_inversely)
-register_drift(PowerTrendState, moved_by_power)
-register_drift(ShareTrendState, moved_by_share)
+register_drift(ConstantTrendState, lambda drift, play, reservoir: (drift, play.mean + drift.size))
+register_drift(InverseTrendState, lambda drift, play, reservoir: (drift, play.mean + drift.size / play.round))
+register_drift(ShareTrendState, lambda drift, play, reservoir: (drift, play.mean + drift.size * play.mean))
+register_drift(
+    PowerTrendState,
+    lambda drift, play, reservoir: (drift, play.mean + drift.size * power(float(play.round), -drift.power)),
+)

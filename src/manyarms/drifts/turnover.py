@@ -5,7 +5,7 @@ each new one a policy has to search again from nothing.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import replaced
 from ..contract import Play
@@ -18,9 +18,9 @@ class TurnoverState(NamedTuple):
 
     length: int
     to: float
-    season: int  # of the last play, counted from 0
-    old: int  # arms below this number are from earlier seasons
-    seen: int  # arms below this number have been played, or passed over
+    season: int = 0  # of the last play, counted from 0
+    old: int = 0  # arms below this number are from earlier seasons
+    seen: int = 0  # arms below this number have been played, or passed over
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,17 +45,11 @@ class Turnover(Drift):
     Turnover(length=1000, to=0.0)
     """
 
+    state_type: ClassVar = TurnoverState
+    tried_with: ClassVar = ({"length": 40, "to": 0.1},)
+
     length: Count
     to: Fraction = 0.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(length=40, to=0.1),)
-
-    def start(self) -> TurnoverState:
-        """The state that the compiled loop carries."""
-        return TurnoverState(length=self.length, to=self.to, season=0, old=0, seen=0)
 
 
 def begin(drift: TurnoverState, key: int) -> TurnoverState:

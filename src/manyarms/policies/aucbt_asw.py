@@ -23,7 +23,7 @@ as logarithms, which do not overflow.
 
 import dataclasses
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,24 +31,10 @@ from numpy.typing import NDArray
 from ..arithmetic import binary_log, ceiling, exponential, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
-from ..specs import Fraction, Positive, fraction, positive
+from ..specs import Fraction, Positive, among, fraction, positive
 from ..streams import UNSET_KEY, bits_at, uniform
+from . import blocks
 from .base import DOUBLING, Horizon, OneArmPolicy
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    ask_one_arm,
-    explained_block,
-    last_block_rank,
-    next_block,
-    played_rounds,
-    register_policy,
-    rounded_up,
-    with_arm,
-    with_block,
-)
 from .windows import falls_short, fill_bonuses
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -68,7 +54,7 @@ class AUCBTASWSettings(NamedTuple):
     scale: float  # C
     scale_of_run: bool  # whether C is multiplied by log T, not log H
     top: float
-    horizon: int  # 0: unknown
+    horizon: int = 0  # 0: unknown
 
 
 class Period(NamedTuple):
@@ -90,19 +76,19 @@ class AUCBTASWState(NamedTuple):
     """A run of the algorithm."""
 
     settings: AUCBTASWSettings
-    key: int  # of the policy's random stream
     sums: NDArray[np.float64]  # n -> sum of the arm's first n rewards
     bonuses: NDArray[np.float64]  # k -> what is added to the mean of the last 2^k rewards
     log_weights: NDArray[np.float64]  # j -> log of the weight of threshold j
-    period: Period
-    block: Block
-    place: int  # j: which threshold the block plays with
-    probability: float  # p(delta), with which it was drawn
-    level: float  # top - delta: an arm below this is dropped
-    earned: float  # in this block
-    arm: int  # the arm in play
-    plays: int  # how many of its rewards have come
-    counts: Counts
+    key: int = UNSET_KEY  # of the policy's random stream
+    period: Period = NO_PERIOD
+    block: blocks.Block = blocks.NO_BLOCK
+    place: int = 0  # j: which threshold the block plays with
+    probability: float = 0.0  # p(delta), with which it was drawn
+    level: float = 0.0  # top - delta: an arm below this is dropped
+    earned: float = 0.0  # in this block
+    arm: int = 0  # the arm in play
+    plays: int = 0  # how many of its rewards have come
+    counts: Counts = blocks.NO_COUNTS
 
 
 def checked_threshold(owner: str, name: str, threshold: Any) -> float:
@@ -116,13 +102,6 @@ def checked_depth(owner: str, name: str, depth: Any) -> float:
     if result > 10.0:
         raise ValueError(f"{owner}: {name} must lie in (0, 10], not {result!r}; the paper's is 0.5")
     return result
-
-
-def checked_scale_log(owner: str, name: str, scale_log: Any) -> str:
-    """One of two words."""
-    if scale_log not in ("block", "run"):
-        raise ValueError(f"{owner}: {name} must be 'block' or 'run', not {scale_log!r}")
-    return str(scale_log)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,66 +144,41 @@ class AUCBTASW(OneArmPolicy):
     """
 
     presets: ClassVar = PRESETS
+    settings_type: ClassVar = AUCBTASWSettings
+    tried_with: ClassVar = (
+        # Bonuses so small that bad arms are dropped within a few plays.
+        {"width": 0.1},
+        {"preset": "published", "width": 0.3, "scale": 0.1, "horizon": DOUBLING},
+    )
 
     preset: str = "paper"
     width: Positive | None = None
     first_threshold: Annotated[float, checked_threshold] | None = None
     depth: Annotated[float, checked_depth] | None = None
     scale: Positive | None = None
-    scale_log: Annotated[str, checked_scale_log] | None = None
+    scale_log: Annotated[str, among(("block", "run"))] | None = None
     top: Fraction = 1.0
     horizon: Horizon = None
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            # Bonuses so small that bad arms are dropped within a few plays.
-            cls(width=0.1),
-            cls(preset="published", width=0.3, scale=0.1, horizon=DOUBLING),
-        )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.settings()
-
-    def settings(self) -> AUCBTASWSettings:
-        """The preset with this spec's own keywords put over it, in numbers."""
-        chosen = self.chosen()
-        return AUCBTASWSettings(
-            width=chosen["width"],
-            first_threshold=chosen["first_threshold"],
-            depth=chosen["depth"],
-            scale=chosen["scale"],
-            scale_of_run=chosen["scale_log"] == "run",
-            top=self.top,
-            horizon=self.known_horizon,
-        )
+    @property
+    def scale_of_run(self) -> bool:
+        """Whether the logarithm beside C is that of T."""
+        return bool(self.chosen()["scale_log"] == "run")
 
     def start(self, rounds: int) -> AUCBTASWState:
         """A state with arrays for the longest block that can begin within ``rounds`` rounds."""
         settings = self.settings()
-        period = period_of(settings, last_block_rank(rounds))
+        period = period_of(settings, blocks.last_block_rank(rounds))
         return AUCBTASWState(
             settings=settings,
-            key=UNSET_KEY,
             sums=np.zeros(min(period.block_length, rounds) + 1),
             bonuses=np.zeros(period.block_length.bit_length()),
             log_weights=np.zeros(period.thresholds),
-            period=NO_PERIOD,
-            block=NO_BLOCK,
-            place=0,
-            probability=0.0,
-            level=0.0,
-            earned=0.0,
-            arm=0,
-            plays=0,
-            counts=NO_COUNTS,
         )
 
     def explain(self, state: AUCBTASWState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
-        return explained_block(state) | {
+        return blocks.explained_block(state) | {
             "plays_of_arm": state.plays,
             "threshold": threshold(state.settings, state.place),
             "probability_of_threshold": state.probability,
@@ -242,9 +196,9 @@ def period_of(settings: AUCBTASWSettings, rank: int) -> Period:
     length = ceiling(math.sqrt(float(rounds)))
     log_length = natural_log(float(length))
     log_rounds = natural_log(float(rounds))
-    size = max(rounded_up(settings.depth * binary_log(float(length))), 1)
-    blocks = (rounds - 1) // length + 1
-    mixing = math.sqrt(size * natural_log(float(size)) / ((math.e - 1.0) * blocks))
+    size = max(blocks.rounded_up(settings.depth * binary_log(float(length))), 1)
+    number = (rounds - 1) // length + 1  # of blocks
+    mixing = math.sqrt(size * natural_log(float(size)) / ((math.e - 1.0) * number))
     log_term = log_rounds if settings.scale_of_run else log_length
     return Period(
         rank=rank,
@@ -298,16 +252,16 @@ def open_period(state: AUCBTASWState, rank: int) -> Period:
 @kernel
 def open_block(state: AUCBTASWState, period: Period) -> AUCBTASWState:
     """A fresh arm and a fresh threshold, drawn at the address of the block's number."""
-    counts = with_block(state.counts, 1)
+    counts = blocks.with_block(state.counts, 1)
     length = period.block_length
     if period.end > 0:
-        length = min(length, period.end - played_rounds(state.block))
+        length = min(length, period.end - blocks.played_rounds(state.block))
     place, probability = drawn_threshold(state.log_weights, period, bits_at(state.key, counts.blocks, 0))
     state.sums[0] = 0.0
     return replaced(
         state,
         period=period,
-        block=next_block(state.block, period.rank, length, 1),
+        block=blocks.next_block(state.block, period.rank, length, 1),
         place=place,
         probability=probability,
         level=state.settings.top - threshold(state.settings, place),
@@ -324,19 +278,19 @@ def close_block(state: AUCBTASWState) -> AUCBTASWState:
     period = state.period
     weight = period.mixing / (period.thresholds * state.probability)
     state.log_weights[state.place] += weight * (0.5 + state.earned / period.reward_scale)
-    if rarely(played_rounds(state.block) == period.end):
+    if rarely(blocks.played_rounds(state.block) == period.end):
         period = open_period(state, period.rank + 1)
     return open_block(state, period)
 
 
 def begin(state: AUCBTASWState, key: int) -> AUCBTASWState:
     """The first block of the first period."""
-    return open_block(replaced(state, key=key, block=NO_BLOCK, counts=NO_COUNTS), open_period(state, 1))
+    return open_block(replaced(state, key=key, block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS), open_period(state, 1))
 
 
 def learn(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
     """Add the reward; go on with the arm or a fresh one, or open the next block."""
-    told = replaced(state, block=after_round(state.block), earned=state.earned + reward)
+    told = replaced(state, block=blocks.after_round(state.block), earned=state.earned + reward)
     if rarely(told.block.left == 0):
         return close_block(told)
     if choice.arm != state.arm:  # a late reward may belong to an arm that is dropped already
@@ -344,8 +298,8 @@ def learn(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
     plays = state.plays + 1
     state.sums[plays] = state.sums[plays - 1] + reward
     if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
-        return replaced(told, arm=state.counts.arms, plays=0, counts=with_arm(state.counts))
+        return replaced(told, arm=state.counts.arms, plays=0, counts=blocks.with_arm(state.counts))
     return replaced(told, plays=plays)
 
 
-register_policy(AUCBTASWState, begin=begin, ask=ask_one_arm, learn=learn)
+blocks.register_policy(AUCBTASWState, begin=begin, ask=blocks.ask_one_arm, learn=learn)

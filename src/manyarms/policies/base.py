@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arithmetic import binary_log, natural_log
 from ..compiled import kernel
-from ..specs import Spec, count, number
+from ..specs import Spec, count, filled, number
 
 DOUBLING = "doubling"
 """For ``horizon``: unknown, and assumed to be the next power of two."""
@@ -23,6 +23,12 @@ class Policy(Spec, abc.ABC, abstract=True):
     sees_means: ClassVar[bool] = False  # an oracle, for simulations only
     restarts_when: ClassVar[str] = ""  # in words, where there is more to say than that it does
     presets: ClassVar[dict[str, dict[str, Any]]] = {}  # name -> what the settings left at None are then
+    settings_type: ClassVar[type]  # of the named tuple that a state keeps of the spec, if there is much to keep
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.presets:
+            self.chosen()  # or an error
 
     @property
     def is_scattered(self) -> bool:
@@ -70,6 +76,13 @@ class Policy(Spec, abc.ABC, abstract=True):
             raise ValueError(f"{type(self).__name__}: unknown preset {preset!r}; there are {known}")
         given = {name: getattr(self, name) for name in self.presets[preset]}
         return self.presets[preset] | {name: value for name, value in given.items() if value is not None}
+
+    def settings(self) -> Any:
+        """The spec in numbers. What is None, with the preset put under it, is the default of the settings' type."""
+        chosen = self.chosen() if self.presets else {}
+        if "log_base" in chosen:
+            chosen["log_base"] = base_number(chosen["log_base"])
+        return filled(self.settings_type, self, **(chosen | {"horizon": self.known_horizon}))
 
     @abc.abstractmethod
     def kept_arms(self, state: Any) -> NDArray[np.int64]:

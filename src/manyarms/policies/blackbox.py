@@ -23,101 +23,55 @@ that make the subsample smaller than such arms are many, they all stay.
 
 import dataclasses
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import power
 from ..bases.base import Base
-from ..bases.greedy import Greedy
-from ..bases.ucb import UCB
+from ..bases.ucb import UCB, Greedy
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, begin, pick, plays_of, register, relocate, renew, verb
+from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register, relocate, renew, verb
 from ..contract import learn as base_learns
-from ..specs import Flag, Fraction, Positive, number
+from ..specs import Flag, Fraction, Positive, among, number, of_kind
 from ..streams import UNSET_KEY
-from .base import DOUBLING, Horizon, LogBase, base_number, logarithm
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    assumed_horizon,
-    empty_note,
-    explained_block,
-    last_block_rank,
-    next_block,
-    read_note,
-    register_policy,
-    rounded_up,
-    with_block,
-    with_restart,
-    write_note,
-)
-from .tail import (
-    Beta,
-    SubsamplingPolicy,
-    Tail,
-    ToldBeta,
-    beta_for,
-    checked_top,
-    explained,
-    fitted,
-    is_too_small,
-    new_tail,
-    watch_fresh_arm,
-    watch_moved_arm,
-    watch_reward,
-)
+from . import blocks
+from . import tail as tails
+from .base import DOUBLING, Horizon, LogBase, logarithm
 
-PRESETS: dict[str, dict[str, Any]] = {
-    # The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
-    "paper": {
-        "threshold": 1.0,
-        "log_power": 3.0,
-        "log_base": 2.0,
-        "log_factor": False,
-        "base_horizon": "block",
-        "warm_start": False,
-    },
+# The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
+PAPER: dict[str, Any] = {
+    "threshold": 1.0,
+    "log_power": 3.0,
+    "log_base": 2.0,
+    "log_factor": False,
+    "base_horizon": "block",
+    "warm_start": False,
+}
+PRESETS = {
+    "paper": PAPER,
     # The settings behind the published figure.
-    "published": {
-        "threshold": 1.0,
-        "log_power": 3.0,
-        "log_base": math.e,
-        "log_factor": True,
-        "base_horizon": "run",
-        "warm_start": False,
-    },
+    "published": PAPER | {"log_base": math.e, "log_factor": True, "base_horizon": "run"},
     # The choice of verification/calibration.py, written up in docs/calibration.md.
-    "calibrated": {
-        "threshold": 0.5,
-        "log_power": 1.0,
-        "log_base": 2.0,
-        "log_factor": False,
-        "base_horizon": "block",
-        "warm_start": True,
-    },
+    "calibrated": PAPER | {"threshold": 0.5, "log_power": 1.0, "warm_start": True},
 }
 
 
 class BlackboxSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
-    constant: float  # C_1
+    threshold: float  # C_1
     log_power: float
     log_base: float
     log_factor: bool
     block_horizon: bool  # whether the base is told the length of the block, not of the run
     top: float
-    horizon: int  # 0: unknown
+    horizon: int = 0  # 0: unknown
 
 
-class ColdStart(NamedTuple):
+class ColdStart(Nothing):
     """Every block has fresh arms only."""
-
-    unused: float
 
 
 class WarmStart(NamedTuple):
@@ -125,8 +79,8 @@ class WarmStart(NamedTuple):
 
     kept: NDArray[np.int64]  # slot -> arm, for the arms that stayed
     sources: NDArray[np.int64]  # slot -> where its arm was before, for the same
-    stayed: int  # how many
-    moving: int  # how many of them the world has not followed yet
+    stayed: int = 0  # how many
+    moving: int = 0  # how many of them the world has not followed yet
 
 
 class BlackboxState(NamedTuple):
@@ -134,15 +88,15 @@ class BlackboxState(NamedTuple):
 
     settings: BlackboxSettings
     base: Any
-    key: int  # of the policy's random stream
-    tail: ToldBeta | Tail  # what is known of beta
+    tail: tails.ToldBeta | tails.Tail  # what is known of beta
     start: ColdStart | WarmStart
-    first_arm: int  # slot s holds arm first_arm + s, unless it stayed
     note: NDArray[np.float64]  # why the last restart happened
-    block: Block
-    threshold: float  # losses of a block that trigger a restart
-    loss: float  # of this block
-    counts: Counts
+    key: int = UNSET_KEY  # of the policy's random stream
+    first_arm: int = 0  # slot s holds arm first_arm + s, unless it stayed
+    block: blocks.Block = blocks.NO_BLOCK
+    threshold: float = 0.0  # losses of a block that trigger a restart
+    loss: float = 0.0  # of this block
+    counts: Counts = blocks.NO_COUNTS
 
 
 def checked_log_power(owner: str, name: str, log_power: Any) -> float:
@@ -154,7 +108,7 @@ def checked_log_power(owner: str, name: str, log_power: Any) -> float:
 
 
 @dataclasses.dataclass(frozen=True)
-class Blackbox(SubsamplingPolicy):
+class Blackbox(tails.SubsamplingPolicy):
     """A base on doubling blocks that restarts when its losses grow (Suk & Kim, Algorithm 1).
 
     Parameters
@@ -200,36 +154,24 @@ class Blackbox(SubsamplingPolicy):
         "the losses of a block reach the threshold, which is more than they should come to if nothing changes; beneath "
         "each restart stands their sum"
     )
+    settings_type: ClassVar = BlackboxSettings
+    tried_with: ClassVar = (
+        {"base": UCB(), "beta": 1.0},
+        {"base": UCB(), "beta": 0.5, "preset": "published", "threshold": 0.02, "log_power": 1.0, "horizon": DOUBLING},
+        {"base": Greedy(), "beta": "auto", "threshold": 0.1, "warm_start": True},
+    )
 
-    base: Base
-    beta: Beta
+    base: Annotated[Base, of_kind(Base, "ma.UCB()")]
+    beta: tails.Beta
     preset: str = "calibrated"
     threshold: Positive | None = None
     log_power: Annotated[float, checked_log_power] | None = None
     log_base: LogBase | None = None
     log_factor: Flag | None = None
-    base_horizon: str | None = None
+    base_horizon: Annotated[str, among(("block", "run"))] | None = None
     top: Fraction = 1.0
     horizon: Horizon = None
     warm_start: Flag | None = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(base=UCB(), beta=1.0),
-            cls(base=UCB(), beta=0.5, preset="published", threshold=0.02, log_power=1.0, horizon=DOUBLING),
-            cls(base=Greedy(), beta="auto", threshold=0.1, warm_start=True),
-        )
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.base, Base):
-            raise TypeError(f"Blackbox: base must be a base such as ma.UCB(), not {self.base!r}")
-        super().__post_init__()
-        if self.base_horizon not in (None, "block", "run"):
-            raise ValueError(f"Blackbox: base_horizon must be 'block' or 'run', not {self.base_horizon!r}")
-        checked_top("Blackbox", self.beta, self.top)
-        self.settings()
 
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values; without a word on the warm start if it was left to the preset.
@@ -241,23 +183,15 @@ class Blackbox(SubsamplingPolicy):
             del values["warm_start"]
         return values
 
-    def settings(self) -> BlackboxSettings:
-        """The preset with this spec's own keywords put over it, in numbers."""
-        chosen = self.chosen()
-        return BlackboxSettings(
-            constant=chosen["threshold"],
-            log_power=chosen["log_power"],
-            log_base=base_number(chosen["log_base"]),
-            log_factor=chosen["log_factor"],
-            block_horizon=chosen["base_horizon"] == "block",
-            top=self.top,
-            horizon=self.known_horizon,
-        )
+    @property
+    def block_horizon(self) -> bool:
+        """Whether the base is told the length of the block."""
+        return bool(self.chosen()["base_horizon"] == "block")
 
     def slots_for(self, beta: float, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
-        rank = last_block_rank(rounds)
-        horizon = assumed_horizon(self.known_horizon, 2 ** (rank + 2))
+        rank = blocks.last_block_rank(rounds)
+        horizon = blocks.assumed_horizon(self.known_horizon, 2 ** (rank + 2))
         betas = {beta}
         if isinstance(self.beta, str):
             # The log factor makes sizes smaller from 1 on, and just below it they are largest.
@@ -269,15 +203,9 @@ class Blackbox(SubsamplingPolicy):
         return BlackboxState(
             settings=self.settings(),
             base=self.base.start(slots),
-            key=UNSET_KEY,
-            tail=new_tail(self.beta, slots, self.top),
+            tail=tails.new_tail(self.beta, slots, self.top),
             start=new_start(self.chosen()["warm_start"], slots),
-            first_arm=0,
-            note=empty_note(),
-            block=NO_BLOCK,
-            threshold=0.0,
-            loss=0.0,
-            counts=NO_COUNTS,
+            note=blocks.empty_note(),
         )
 
     def kept_arms(self, state: BlackboxState) -> NDArray[np.int64]:
@@ -289,8 +217,8 @@ class Blackbox(SubsamplingPolicy):
 
     def explain(self, state: BlackboxState) -> dict[str, Any]:
         """Where it stands, and the last restart: the block's losses against the threshold."""
-        own = {"loss": state.loss, "threshold": state.threshold, "last_restart": read_note(state.note)}
-        return explained_block(state) | own | explained(state.tail, float(state.block.rank))
+        own = {"loss": state.loss, "threshold": state.threshold, "last_restart": blocks.read_note(state.note)}
+        return blocks.explained_block(state) | own | tails.explained(state.tail, float(state.block.rank))
 
 
 @kernel
@@ -299,14 +227,14 @@ def subsample_size(settings: BlackboxSettings, beta: float, rank: int, horizon: 
     size = power(2.0, rank * (beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0))
     if settings.log_factor:
         size *= power(logarithm(horizon, settings.log_base), 1.0 / (beta + 1.0) if beta >= 1.0 else 1.0)
-    return max(rounded_up(min(size, float(1 << rank))), 1)
+    return max(blocks.rounded_up(min(size, float(1 << rank))), 1)
 
 
 @kernel
 def restart_threshold(settings: BlackboxSettings, rank: int, size: int, horizon: float) -> float:
     """C_1 max(|A_m|, 2^(m/2)) log^3 T."""
     scale = max(float(size), math.sqrt(float(1 << rank)))
-    return float(settings.constant * scale * power(logarithm(horizon, settings.log_base), settings.log_power))
+    return float(settings.threshold * scale * power(logarithm(horizon, settings.log_base), settings.log_power))
 
 
 @kernel
@@ -314,14 +242,14 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
     """Block ``rank`` of the episode: fresh arms beside those that stayed, for a new instance of the base."""
     length = 1 << rank
     settings = state.settings
-    block = next_block(state.block, rank, length, 0)
-    horizon = assumed_horizon(settings.horizon, block.opened + length)
+    block = blocks.next_block(state.block, rank, length, 0)
+    horizon = blocks.assumed_horizon(settings.horizon, block.opened + length)
     kept = stayed(start)
-    wanted = max(subsample_size(settings, beta_for(state.tail, float(rank)), rank, horizon), kept)
-    tail, size = fitted(state.tail, wanted)
+    wanted = max(subsample_size(settings, tails.beta_for(state.tail, float(rank)), rank, horizon), kept)
+    tail, size = tails.fitted(state.tail, wanted)
     base_horizon = float(length) if settings.block_horizon else horizon
     for slot in range(kept, size):
-        watch_fresh_arm(state.tail, slot)
+        tails.watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
         base=renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base)),
@@ -331,14 +259,14 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
         block=replaced(block, size=size),
         threshold=restart_threshold(settings, rank, size, horizon),
         loss=0.0,
-        counts=with_block(state.counts, size - kept),
+        counts=blocks.with_block(state.counts, size - kept),
     )
 
 
 def begin_blackbox(state: BlackboxState, key: int) -> BlackboxState:
     """The first block of the first episode."""
     state.note[:] = np.nan
-    clean = replaced(state, key=key, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS)
+    clean = replaced(state, key=key, tail=begin(state.tail, key), block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS)
     return open_block(clean, 1, without_arms(state.start))
 
 
@@ -351,14 +279,16 @@ def ask(state: BlackboxState, round: int, waiting: int) -> Choice:
 
 def learn(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     """Let the base learn, sum the losses, and go on, open the next block, or restart."""
-    watch_reward(state.tail, choice.slot, reward)
+    tails.watch_reward(state.tail, choice.slot, reward)
     loss = state.loss + (state.settings.top - reward)
-    told = replaced(state, base=base_learns(state.base, choice, reward), loss=loss, block=after_round(state.block))
+    told = replaced(
+        state, base=base_learns(state.base, choice, reward), loss=loss, block=blocks.after_round(state.block)
+    )
     restarts = loss >= state.threshold
     if rarely(restarts or told.block.left == 0):
         if restarts:
-            write_note(state.note, told.block, loss, state.threshold)
-            told = replaced(told, counts=with_restart(told.counts))
+            blocks.write_note(state.note, told.block, loss, state.threshold)
+            told = replaced(told, counts=blocks.with_restart(told.counts))
         start = without_arms(told.start) if restarts else with_good_arms(told.start, told)
         return open_block(told, 1 if restarts else told.block.rank + 1, start)
     return told
@@ -369,7 +299,9 @@ def observe(state: BlackboxState, world: Any, choice: Choice) -> BlackboxState:
     return replaced(state, start=followed(state.start, world))
 
 
-register_policy(BlackboxState, is_cramped=is_too_small, begin=begin_blackbox, ask=ask, learn=learn, observe=observe)
+blocks.register_policy(
+    BlackboxState, is_cramped=tails.is_too_small, begin=begin_blackbox, ask=ask, learn=learn, observe=observe
+)
 
 
 # ---------------------------------------------------------------- cold and warm starts
@@ -389,9 +321,9 @@ followed = verb("followed")
 def new_start(is_warm: bool, slots: int) -> ColdStart | WarmStart:
     """What is needed for the one or the other."""
     if not is_warm:
-        return ColdStart(unused=0.0)
+        return ColdStart()
     kept, sources = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
-    return WarmStart(kept=kept, sources=sources, stayed=0, moving=0)
+    return WarmStart(kept=kept, sources=sources)
 
 
 register(
@@ -417,7 +349,7 @@ def bring_good_arms(start: WarmStart, state: BlackboxState) -> WarmStart:
     kept = 0
     for slot in range(state.block.size):
         if plays_of(state.base, slot) * state.block.size >= state.block.length:
-            watch_moved_arm(state.tail, slot, kept)
+            tails.watch_moved_arm(state.tail, slot, kept)
             start.kept[kept] = arm_in(start, state.first_arm, slot)
             start.sources[kept] = slot
             kept += 1

@@ -22,14 +22,14 @@ NO_COUNTS = Counts(restarts=0, blocks=0, arms=0, ignored=0)
 class Block(NamedTuple):
     """A fixed set of arms, played for a fixed number of rounds."""
 
-    rank: int  # the paper's m: 1, 2, 3, … within the episode
-    length: int
-    size: int  # how many arms
-    opened: int  # rounds played before it
-    left: int  # rounds still to be played
+    rank: int = 0  # the paper's m: 1, 2, 3, … within the episode
+    length: int = 0
+    size: int = 0  # how many arms
+    opened: int = 0  # rounds played before it
+    left: int = 0  # rounds still to be played
 
 
-NO_BLOCK = Block(rank=0, length=0, size=0, opened=0, left=0)
+NO_BLOCK = Block()
 """Before the first."""
 
 

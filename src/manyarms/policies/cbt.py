@@ -8,44 +8,30 @@ Source: Chan & Hu, "Infinite Arms Bandit: Optimality via Confidence Bounds" (arX
 
 Symbols: those of `policies.confidence`; zeta_n -> target; lambda -> first_loss (spec).
 
-Deviations: without a horizon, the run is cut into blocks of 2, 4, 8, … rounds, each with its own n and fresh arms (the
-doubling trick); a known horizon that has passed changes nothing. With ``beta="auto"`` beta is estimated anew whenever
-a fresh arm is drawn (`policies.tail`), on the safe side, and the target follows; an arm that was left is left for good
-all the same.
+Deviations: doubling blocks without a horizon, each with its own n, and an estimated beta (`policies.held`); an arm that
+was left is left for good all the same.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from ..arithmetic import binary_log, power
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, begin
+from ..contract import Counts
 from ..specs import Positive
 from .base import Horizon, OneArmPolicy
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    ask_one_arm,
-    block_length,
-    explained_block,
-    is_over,
-    next_block,
-    register_policy,
-    with_arm,
-    with_block,
-)
+from .blocks import NO_BLOCK, NO_COUNTS, Block, explained_block
 from .confidence import NO_SLACK, Slack, confidence_bound, slack_for
-from .tail import Beta, Tail, ToldBeta, cautious_beta, explained, is_estimated, new_tail, watch_fresh_arm, watch_reward
+from .held import next_arm, register_held
+from .tail import Beta, Tail, ToldBeta, cautious_beta, explained, new_tail
 
 
 class CBTSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
     first_loss: float  # lambda
-    target: float  # 0: from lambda and beta
-    horizon: int  # 0: unknown
+    target: float = 0.0  # 0: from lambda and beta
+    horizon: int = 0  # 0: unknown
 
 
 class CBTState(NamedTuple):
@@ -53,14 +39,14 @@ class CBTState(NamedTuple):
 
     settings: CBTSettings
     tail: ToldBeta | Tail  # what is known of beta
-    block: Block
-    slack: Slack
-    target: float
-    arm: int  # the arm in play
-    plays: int  # how many of its rewards have come
-    total: float  # its losses
-    squares: float  # of its losses
-    counts: Counts
+    block: Block = NO_BLOCK
+    slack: Slack = NO_SLACK
+    target: float = 0.0
+    arm: int = 0  # the arm in play
+    plays: int = 0  # how many of its rewards have come
+    total: float = 0.0  # its losses
+    squares: float = 0.0  # of its losses
+    counts: Counts = NO_COUNTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,37 +80,17 @@ class CBT(OneArmPolicy):
     True
     """
 
+    settings_type: ClassVar = CBTSettings
+    tried_with: ClassVar = ({"beta": 1.0}, {"beta": "auto"})
+
     beta: Beta
     first_loss: Positive = 1.0
     target: Positive | None = None
     horizon: Horizon = None
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(beta=1.0),
-            cls(beta="auto"),
-        )
-
-    def settings(self) -> CBTSettings:
-        """The spec in numbers."""
-        return CBTSettings(first_loss=self.first_loss, target=self.target or 0.0, horizon=self.known_horizon)
-
     def start(self, rounds: int) -> CBTState:
         """Nothing to allocate."""
-        return CBTState(
-            settings=self.settings(),
-            tail=new_tail(self.beta, 1),
-            block=NO_BLOCK,
-            slack=NO_SLACK,
-            target=0.0,
-            arm=0,
-            plays=0,
-            total=0.0,
-            squares=0.0,
-            counts=NO_COUNTS,
-        )
+        return CBTState(settings=self.settings(), tail=new_tail(self.beta, 1))
 
     def explain(self, state: CBTState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
@@ -150,59 +116,24 @@ def target_for(settings: CBTSettings, beta: float, horizon: int) -> float:
     return power((beta + 1.0) * settings.first_loss / horizon, 1.0 / (beta + 1.0))
 
 
-@kernel
-def present_target(state: CBTState, length: int) -> float:
-    """The target for a block of that length, as far as beta is known."""
-    return target_for(state.settings, cautious_beta(state.tail, binary_log(float(length))), length)
+def prepared(state: CBTState, length: int) -> CBTState:
+    """No losses, and the slack of a block of that length."""
+    return replaced(state, slack=slack_for(length), total=0.0, squares=0.0)
 
 
-@kernel
-def with_fresh_arm(state: CBTState) -> CBTState:
-    """A fresh arm is in play."""
-    watch_fresh_arm(state.tail, 0)
-    return replaced(state, arm=state.counts.arms, plays=0, total=0.0, squares=0.0, counts=with_arm(state.counts))
+def with_target(state: CBTState, length: int) -> CBTState:
+    """The target for a block of that length."""
+    beta = cautious_beta(state.tail, binary_log(float(length)))
+    return replaced(state, target=target_for(state.settings, beta, length))
 
 
-@kernel
-def open_block(state: CBTState, rank: int) -> CBTState:
-    """A fresh arm: for the whole run if its length is known, else for the next doubling block."""
-    length = block_length(state.settings.horizon, rank)
-    opened = replaced(
-        state,
-        block=next_block(state.block, rank, length, 1),
-        slack=slack_for(length),
-        target=present_target(state, length),
-        counts=with_block(state.counts, 0),
-    )
-    return with_fresh_arm(opened)
-
-
-def begin_cbt(state: CBTState, key: int) -> CBTState:
-    """The first block."""
-    return open_block(replaced(state, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS), 1)
-
-
-def learn(state: CBTState, choice: Choice, reward: float) -> CBTState:
-    """Take in the reward of the arm in play; a fresh arm if the block is over."""
-    told = replaced(state, block=after_round(state.block))
-    is_of_arm = choice.arm == state.arm  # a late reward may belong to an arm that was left
-    if is_of_arm:
-        watch_reward(state.tail, 0, reward)
-    if rarely(is_over(told.block, state.settings.horizon)):
-        return open_block(told, told.block.rank + 1)
-    return with_loss(told, 1.0 - reward) if is_of_arm else told
-
-
-@kernel
-def with_loss(state: CBTState, loss: float) -> CBTState:
+def with_reward(state: CBTState, reward: float) -> CBTState:
     """Add the loss; a fresh arm if the bound of this one exceeds the target."""
+    loss = 1.0 - reward
     played = replaced(state, plays=state.plays + 1, total=state.total + loss, squares=state.squares + loss * loss)
     if rarely(bound_of(played) > state.target):
-        fresh = with_fresh_arm(played)
-        if is_estimated(state.tail):
-            return replaced(fresh, target=present_target(state, state.block.length))
-        return fresh
+        return next_arm(replaced(played, total=0.0, squares=0.0))  # type: ignore[no-any-return]
     return played
 
 
-register_policy(CBTState, begin=begin_cbt, ask=ask_one_arm, learn=learn)
+register_held(CBTState, prepared=prepared, with_level=with_target, judged=with_reward)

@@ -24,7 +24,7 @@ for every block (`policies.tail`); should that make the subsample smaller than t
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,39 +34,9 @@ from ..compiled import kernel, on_gpu, rarely, replaced, store_both
 from ..contract import Choice, Counts, begin, relocate
 from ..specs import Flag, Fraction, Positive
 from ..streams import UNSET_KEY, bits_at, index_below, u64
-from .base import DOUBLING, Horizon, LogBase, base_number, logarithm
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    assumed_horizon,
-    empty_note,
-    explained_block,
-    last_block_rank,
-    next_block,
-    read_note,
-    register_policy,
-    rounded_up,
-    with_block,
-    with_restart,
-    write_note,
-)
-from .tail import (
-    Beta,
-    SubsamplingPolicy,
-    Tail,
-    ToldBeta,
-    beta_for,
-    checked_top,
-    explained,
-    fitted,
-    is_too_small,
-    new_tail,
-    watch_fresh_arm,
-    watch_moved_arm,
-    watch_reward,
-)
+from . import blocks
+from . import tail as tails
+from .base import DOUBLING, Horizon, LogBase, logarithm
 
 PRESETS: dict[str, dict[str, Any]] = {
     # The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
@@ -81,13 +51,13 @@ PRESETS: dict[str, dict[str, Any]] = {
 class EliminationSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
-    constant: float  # C_2
+    threshold: float  # C_2
     log_base: float
     log_factor: bool
     cap: bool
     warm_start: bool
     top: float
-    horizon: int  # 0: unknown
+    horizon: int = 0  # 0: unknown
 
 
 class Move(NamedTuple):
@@ -107,18 +77,18 @@ class EliminationState(NamedTuple):
     key: int  # of the policy's random stream
     arms: NDArray[np.int64]  # slot -> arm
     scores: NDArray[np.float64]  # slot -> importance-weighted loss in this block
-    tail: ToldBeta | Tail  # what is known of beta
+    tail: tails.ToldBeta | tails.Tail  # what is known of beta
     note: NDArray[np.float64]  # why the last restart happened
-    block: Block
-    threshold: float  # an arm with this score is eliminated
-    live: int
-    probability: float  # 1 / live
-    counts: Counts
-    move: Move  # what the last ``tell`` did to the slots
+    block: blocks.Block = blocks.NO_BLOCK
+    threshold: float = 0.0  # an arm with this score is eliminated
+    live: int = 0
+    probability: float = 0.0  # 1 / live
+    counts: Counts = blocks.NO_COUNTS
+    move: Move = STAY  # what the last ``tell`` did to the slots
 
 
 @dataclasses.dataclass(frozen=True)
-class Elimination(SubsamplingPolicy):
+class Elimination(tails.SubsamplingPolicy):
     """Randomised elimination that restarts at significant shifts (Suk & Kim, Algorithm 2).
 
     Parameters
@@ -159,8 +129,16 @@ class Elimination(SubsamplingPolicy):
         "all arms of a block have been dropped. An arm is dropped when its losses in the block, weighted by its chance "
         "to be played, reach the threshold; beneath each restart stand those of the last arm"
     )
+    settings_type: ClassVar = EliminationSettings
+    tried_with: ClassVar = (
+        {"beta": 1.0},
+        # Restarts within a few rounds, with the subsample of the paper's text.
+        {"beta": 1.0, "preset": "paper", "threshold": 0.02, "horizon": DOUBLING},
+        {"beta": 0.5, "preset": "published", "threshold": 0.1},
+        {"beta": "auto", "threshold": 0.02},
+    )
 
-    beta: Beta
+    beta: tails.Beta
     preset: str = "calibrated"
     threshold: Positive | None = None
     log_base: LogBase | None = None
@@ -170,39 +148,10 @@ class Elimination(SubsamplingPolicy):
     top: Fraction = 1.0
     horizon: Horizon = None
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(beta=1.0),
-            # Restarts within a few rounds, with the subsample of the paper's text.
-            cls(beta=1.0, preset="paper", threshold=0.02, horizon=DOUBLING),
-            cls(beta=0.5, preset="published", threshold=0.1),
-            cls(beta="auto", threshold=0.02),
-        )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checked_top("Elimination", self.beta, self.top)
-        self.settings()
-
-    def settings(self) -> EliminationSettings:
-        """The preset with this spec's own keywords put over it, in numbers."""
-        chosen = self.chosen()
-        return EliminationSettings(
-            constant=chosen["threshold"],
-            log_base=base_number(chosen["log_base"]),
-            log_factor=chosen["log_factor"],
-            cap=chosen["cap"],
-            warm_start=chosen["warm_start"],
-            top=self.top,
-            horizon=self.known_horizon,
-        )
-
     def slots_for(self, beta: float, rounds: int) -> int:
         """The subsample of the largest block that can begin within ``rounds`` rounds."""
-        rank = last_block_rank(rounds)
-        horizon = assumed_horizon(self.known_horizon, 2 ** (rank + 2))
+        rank = blocks.last_block_rank(rounds)
+        horizon = blocks.assumed_horizon(self.known_horizon, 2 ** (rank + 2))
         return subsample_size(self.settings(), beta, rank, horizon)
 
     def start_in(self, slots: int) -> EliminationState:
@@ -212,14 +161,8 @@ class Elimination(SubsamplingPolicy):
             key=UNSET_KEY,
             arms=np.zeros(slots, dtype=np.int64),
             scores=np.zeros(slots, dtype=np.float64),
-            tail=new_tail(self.beta, slots, self.top),
-            note=empty_note(),
-            block=NO_BLOCK,
-            threshold=0.0,
-            live=0,
-            probability=0.0,
-            counts=NO_COUNTS,
-            move=STAY,
+            tail=tails.new_tail(self.beta, slots, self.top),
+            note=blocks.empty_note(),
         )
 
     def kept_arms(self, state: EliminationState) -> NDArray[np.int64]:
@@ -228,8 +171,8 @@ class Elimination(SubsamplingPolicy):
 
     def explain(self, state: EliminationState) -> dict[str, Any]:
         """Where it stands, and the last restart: the score that emptied the block against the threshold."""
-        own = {"live_arms": state.live, "threshold": state.threshold, "last_restart": read_note(state.note)}
-        return explained_block(state) | own | explained(state.tail, float(state.block.rank))
+        own = {"live_arms": state.live, "threshold": state.threshold, "last_restart": blocks.read_note(state.note)}
+        return blocks.explained_block(state) | own | tails.explained(state.tail, float(state.block.rank))
 
 
 @kernel
@@ -240,13 +183,13 @@ def subsample_size(settings: EliminationSettings, beta: float, rank: int, horizo
         size *= logarithm(horizon, settings.log_base)
     if settings.cap:
         size = min(size, float(1 << rank))
-    return max(rounded_up(size), 1)
+    return max(blocks.rounded_up(size), 1)
 
 
 @kernel
 def elimination_threshold(settings: EliminationSettings, size: int, horizon: float) -> float:
     """C_2 |A_m| log T."""
-    return settings.constant * size * logarithm(horizon, settings.log_base)
+    return settings.threshold * size * logarithm(horizon, settings.log_base)
 
 
 @kernel
@@ -254,15 +197,15 @@ def open_block(state: EliminationState, rank: int, survivors: int) -> Eliminatio
     """Block ``rank`` of the episode: that many survivors stay, fresh arms fill it up."""
     length = 1 << rank
     settings = state.settings
-    block = next_block(state.block, rank, length, 0)
-    horizon = assumed_horizon(settings.horizon, block.opened + length)
-    wanted = max(subsample_size(settings, beta_for(state.tail, float(rank)), rank, horizon), survivors)
-    tail, size = fitted(state.tail, wanted)
+    block = blocks.next_block(state.block, rank, length, 0)
+    horizon = blocks.assumed_horizon(settings.horizon, block.opened + length)
+    wanted = max(subsample_size(settings, tails.beta_for(state.tail, float(rank)), rank, horizon), survivors)
+    tail, size = tails.fitted(state.tail, wanted)
     for slot in range(survivors):
         state.scores[slot] = 0.0
     for slot in range(survivors, size):
         store_both(state.arms, state.scores, slot, state.counts.arms + slot - survivors, 0.0)
-        watch_fresh_arm(state.tail, slot)
+        tails.watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
         tail=tail,
@@ -270,14 +213,16 @@ def open_block(state: EliminationState, rank: int, survivors: int) -> Eliminatio
         threshold=elimination_threshold(settings, size, horizon),
         live=size,
         probability=1.0 / size,
-        counts=with_block(state.counts, size - survivors),
+        counts=blocks.with_block(state.counts, size - survivors),
     )
 
 
 def begin_elimination(state: EliminationState, key: int) -> EliminationState:
     """The first block of the first episode."""
     state.note[:] = np.nan
-    clean = replaced(state, key=key, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS, move=STAY)
+    clean = replaced(
+        state, key=key, tail=begin(state.tail, key), block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS, move=STAY
+    )
     return open_block(clean, 1, 0)
 
 
@@ -295,7 +240,7 @@ def ask(state: EliminationState, round: int, waiting: int) -> Choice:
 
 def learn(state: EliminationState, choice: Choice, reward: float) -> EliminationState:
     """Add the weighted loss; eliminate; go on, open the next block, or restart."""
-    told = replaced(state, block=after_round(state.block), move=STAY)
+    told = replaced(state, block=blocks.after_round(state.block), move=STAY)
     is_over = told.block.left == 0
     rank = told.block.rank + 1
     slot = choice.slot
@@ -303,12 +248,12 @@ def learn(state: EliminationState, choice: Choice, reward: float) -> Elimination
         slot = slot_of(state, choice.arm)
     if slot >= 0:  # a late reward may belong to an arm that is out already
         score = added_score(state, slot, state.settings.top - reward, choice.probability)
-        watch_reward(state.tail, slot, reward)
+        tails.watch_reward(state.tail, slot, reward)
         if rarely(score >= state.threshold):
             told = without(told, slot)
             if told.live == 0:
-                write_note(state.note, told.block, score, state.threshold)
-                told = replaced(told, counts=with_restart(told.counts))
+                blocks.write_note(state.note, told.block, score, state.threshold)
+                told = replaced(told, counts=blocks.with_restart(told.counts))
                 is_over = True
                 rank = 1
     if rarely(is_over):
@@ -332,7 +277,7 @@ def without(state: EliminationState, slot: int) -> EliminationState:
     live = state.live - 1
     state.arms[slot] = state.arms[live]
     state.scores[slot] = state.scores[live]
-    watch_moved_arm(state.tail, live, slot)
+    tails.watch_moved_arm(state.tail, live, slot)
     probability = 1.0 / live if live > 0 else state.probability
     return replaced(state, live=live, probability=probability, move=Move(source=live, target=slot))
 
@@ -354,6 +299,6 @@ def observe(state: EliminationState, world: Any, choice: Choice) -> EliminationS
     return replaced(state, move=STAY)
 
 
-register_policy(
-    EliminationState, is_cramped=is_too_small, begin=begin_elimination, ask=ask, learn=learn, observe=observe
+blocks.register_policy(
+    EliminationState, is_cramped=tails.is_too_small, begin=begin_elimination, ask=ask, learn=learn, observe=observe
 )

@@ -19,7 +19,7 @@ more counts for the target only.
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,21 +28,8 @@ from ..bases.tournament import leader, new_tournament, open_tournament, rank
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
 from ..specs import Count
+from . import blocks
 from .base import DOUBLING, Horizon, Policy
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    block_length,
-    explained_block,
-    is_over,
-    longest_block,
-    next_block,
-    register_policy,
-    with_arm,
-    with_block,
-)
 from .confidence import NO_SLACK, Slack, confidence_bound, slack_for
 
 
@@ -51,20 +38,20 @@ class EmpiricalCBTState(NamedTuple):
 
     horizon: int  # 0: unknown
     keep: int
-    leaves: int  # of both tournaments
-    block: Block  # its size: how many slots it uses
-    slack: Slack
-    loss: float  # of all arms of this block
-    slot: int  # of the arm to play next
-    let_go: float  # the least bound of an arm of this block that is kept no more
-    missed: bool  # whether such an arm would have come back
     plays: NDArray[np.int64]  # slot -> plays
     totals: NDArray[np.float64]  # slot -> losses
     squares: NDArray[np.float64]  # slot -> squares of its losses
     arms: NDArray[np.int64]  # slot -> arm; -1: none
     least: NDArray[np.int64]  # tournament of the bounds with a minus: who has the least
     largest: NDArray[np.int64]  # tournament of the bounds: who goes first; a slot without an arm has an infinite one
-    counts: Counts
+    leaves: int = 1  # of both tournaments
+    block: blocks.Block = blocks.NO_BLOCK  # its size: how many slots it uses
+    slack: Slack = NO_SLACK
+    loss: float = 0.0  # of all arms of this block
+    slot: int = 0  # of the arm to play next
+    let_go: float = math.inf  # the least bound of an arm of this block that is kept no more
+    missed: bool = False  # whether such an arm would have come back
+    counts: Counts = blocks.NO_COUNTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,17 +77,14 @@ class EmpiricalCBT(Policy):
     True
     """
 
+    tried_with: ClassVar = (
+        {},
+        # So few arms that good ones are let go.
+        {"keep": 5, "horizon": DOUBLING},
+    )
+
     keep: Count = 65_536
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(),
-            # So few arms that good ones are let go.
-            cls(keep=5, horizon=DOUBLING),
-        )
 
     @property
     def is_scattered(self) -> bool:
@@ -109,7 +93,7 @@ class EmpiricalCBT(Policy):
 
     def slots(self, rounds: int) -> int:
         """At most one for each round of the longest block."""
-        return min(self.keep, longest_block(self.known_horizon, rounds))
+        return min(self.keep, blocks.longest_block(self.known_horizon, rounds))
 
     def start(self, rounds: int) -> EmpiricalCBTState:
         """A state with arrays for ``rounds`` rounds."""
@@ -117,20 +101,12 @@ class EmpiricalCBT(Policy):
         return EmpiricalCBTState(
             horizon=self.known_horizon,
             keep=self.keep,
-            leaves=1,
-            block=NO_BLOCK,
-            slack=NO_SLACK,
-            loss=0.0,
-            slot=0,
-            let_go=math.inf,
-            missed=False,
             plays=np.zeros(slots, dtype=np.int64),
             totals=np.zeros(slots, dtype=np.float64),
             squares=np.zeros(slots, dtype=np.float64),
             arms=np.zeros(slots, dtype=np.int64),
             least=new_tournament(slots),
             largest=new_tournament(slots),
-            counts=NO_COUNTS,
         )
 
     def kept_arms(self, state: EmpiricalCBTState) -> NDArray[np.int64]:
@@ -140,7 +116,7 @@ class EmpiricalCBT(Policy):
 
     def explain(self, state: EmpiricalCBTState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
-        return explained_block(state) | {
+        return blocks.explained_block(state) | {
             "arms": len(self.kept_arms(state)),
             "target": target_of(state),
             "missed_an_arm": state.missed,
@@ -185,7 +161,7 @@ def fresh_slot(state: EmpiricalCBTState, arm: int) -> tuple[int, float]:
 @kernel
 def open_block(state: EmpiricalCBTState, block_rank: int) -> EmpiricalCBTState:
     """No arms but a fresh one: for the whole run if its length is known, else for the next doubling block."""
-    length = block_length(state.horizon, block_rank)
+    length = blocks.block_length(state.horizon, block_rank)
     size = min(state.keep, length)
     for slot in range(size):
         fill_slot(state, slot, -1)
@@ -193,12 +169,12 @@ def open_block(state: EmpiricalCBTState, block_rank: int) -> EmpiricalCBTState:
     opened = replaced(
         state,
         leaves=open_tournament(state.largest, size, math.inf),
-        block=next_block(state.block, block_rank, length, size),
+        block=blocks.next_block(state.block, block_rank, length, size),
         slack=slack_for(length),
         loss=0.0,
         slot=0,
         let_go=math.inf,
-        counts=with_block(state.counts, 1),
+        counts=blocks.with_block(state.counts, 1),
     )
     fresh_slot(opened, state.counts.arms)  # slot 0, the lowest
     return opened
@@ -206,7 +182,7 @@ def open_block(state: EmpiricalCBTState, block_rank: int) -> EmpiricalCBTState:
 
 def begin(state: EmpiricalCBTState, key: int) -> EmpiricalCBTState:
     """The first block."""
-    return open_block(replaced(state, block=NO_BLOCK, missed=False, counts=NO_COUNTS), 1)
+    return open_block(replaced(state, block=blocks.NO_BLOCK, missed=False, counts=blocks.NO_COUNTS), 1)
 
 
 def ask(state: EmpiricalCBTState, round: int, waiting: int) -> Choice:
@@ -218,8 +194,8 @@ def ask(state: EmpiricalCBTState, round: int, waiting: int) -> Choice:
 def learn(state: EmpiricalCBTState, choice: Choice, reward: float) -> EmpiricalCBTState:
     """Add the loss, move the bound of its arm, and decide on the next one."""
     loss = 1.0 - reward
-    told = replaced(state, block=after_round(state.block), loss=state.loss + loss)
-    if rarely(is_over(told.block, state.horizon)):
+    told = replaced(state, block=blocks.after_round(state.block), loss=state.loss + loss)
+    if rarely(blocks.is_over(told.block, state.horizon)):
         return open_block(told, told.block.rank + 1)
     if state.arms[choice.slot] == choice.arm:  # a late reward may belong to an arm that was let go
         add_loss(state, choice.slot, loss)
@@ -246,7 +222,9 @@ def with_next_arm(state: EmpiricalCBTState) -> EmpiricalCBTState:
     if bound_of(state, slot) <= target:
         return replaced(state, slot=slot, missed=missed)
     fresh, bound = fresh_slot(state, state.counts.arms)
-    return replaced(state, slot=fresh, let_go=min(state.let_go, bound), missed=missed, counts=with_arm(state.counts))
+    return replaced(
+        state, slot=fresh, let_go=min(state.let_go, bound), missed=missed, counts=blocks.with_arm(state.counts)
+    )
 
 
-register_policy(EmpiricalCBTState, begin=begin, ask=ask, learn=learn)
+blocks.register_policy(EmpiricalCBTState, begin=begin, ask=ask, learn=learn)

@@ -32,7 +32,7 @@ an e-detector (Shin, Ramdas & Rinaldo, arXiv:2203.03532), the mean of three with
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,17 +67,17 @@ class ForagerSettings(NamedTuple):
 class Experience(NamedTuple):
     """What all plays together have taught."""
 
-    rounds: int  # rewards told
-    loss: float  # average, round s with weight s (s + 1)
-    square: float  # the same of squared losses
-    search: float  # the same of losses in the search, 0 in all other rounds
-    stay: float  # the same of the plays of the arm that was played, up to then
-    draws: int  # fresh arms whose first reward came
-    fresh: float  # average of their first losses, that of the i-th with weight i (i + 1)
-    strikes: float  # strike-outs, one at round s with weight s (s + 1) / (t (t + 1))
+    rounds: int = 0  # rewards told
+    loss: float = 0.0  # average, round s with weight s (s + 1)
+    square: float = 0.0  # the same of squared losses
+    search: float = 0.0  # the same of losses in the search, 0 in all other rounds
+    stay: float = 0.0  # the same of the plays of the arm that was played, up to then
+    draws: int = 0  # fresh arms whose first reward came
+    fresh: float = 0.0  # average of their first losses, that of the i-th with weight i (i + 1)
+    strikes: float = 0.0  # strike-outs, one at round s with weight s (s + 1) / (t (t + 1))
 
 
-NOTHING_LEARNED = Experience(rounds=0, loss=0.0, square=0.0, search=0.0, stay=0.0, draws=0, fresh=0.0, strikes=0.0)
+NOTHING_LEARNED = Experience()
 """Before the first reward."""
 
 
@@ -97,12 +97,6 @@ class ForagerState(NamedTuple):
 
     settings: ForagerSettings
     keep: int
-    leaves: int  # of both tournaments
-    experience: Experience
-    better: Better
-    target: float
-    struck: int  # strike-outs so far
-    slot: int  # of the arm to play next
     arms: NDArray[np.int64]  # slot -> arm; -1: none
     plays: NDArray[np.int64]  # slot -> plays
     losses: NDArray[np.float64]  # slot -> average loss, play i with weight i (i + 1)
@@ -114,7 +108,13 @@ class ForagerState(NamedTuple):
     timid: NDArray[np.float64]
     least: NDArray[np.int64]  # tournament of the bounds with a minus: who has the least
     largest: NDArray[np.int64]  # tournament of the bounds: who goes first
-    counts: Counts
+    leaves: int = 1  # of both tournaments
+    experience: Experience = NOTHING_LEARNED
+    better: Better = NONE_JUDGED
+    target: float = 0.0
+    struck: int = 0  # strike-outs so far
+    slot: int = 0  # of the arm to play next
+    counts: Counts = NO_COUNTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,19 +152,14 @@ class Forager(Policy):
     True
     """
 
+    settings_type: ClassVar = ForagerSettings
+    tried_with: ClassVar = ({}, {"keep": 3, "slack": 0.5, "first_look": 1.0, "false_alarms": 0.9, "wary": 10.0})
+
     keep: Count = 256
     slack: Positive = 1.0
     first_look: Positive = 3.0
     false_alarms: Positive = 0.5
     wary: Positive = 4.0
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(),
-            cls(keep=3, slack=0.5, first_look=1.0, false_alarms=0.9, wary=10.0),
-        )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -185,12 +180,6 @@ class Forager(Policy):
         """Every round walks up two trees."""
         return True
 
-    def settings(self) -> ForagerSettings:
-        """The spec in numbers."""
-        return ForagerSettings(
-            slack=self.slack, first_look=self.first_look, false_alarms=self.false_alarms, wary=self.wary
-        )
-
     def slots(self, rounds: int) -> int:
         """As many as it keeps, however short the run: a live bandit does not know how many rounds will come."""
         return self.keep
@@ -201,12 +190,6 @@ class Forager(Policy):
         return ForagerState(
             settings=self.settings(),
             keep=slots,
-            leaves=1,
-            experience=NOTHING_LEARNED,
-            better=NONE_JUDGED,
-            target=0.0,
-            struck=0,
-            slot=0,
             arms=np.zeros(slots, dtype=np.int64),
             plays=np.zeros(slots, dtype=np.int64),
             losses=np.zeros(slots, dtype=np.float64),
@@ -218,7 +201,6 @@ class Forager(Policy):
             timid=np.zeros(slots, dtype=np.float64),
             least=new_tournament(slots),
             largest=new_tournament(slots),
-            counts=NO_COUNTS,
         )
 
     def kept_arms(self, state: ForagerState) -> NDArray[np.int64]:

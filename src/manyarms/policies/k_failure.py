@@ -10,7 +10,7 @@ meanwhile changes nothing.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from ..compiled import kernel, replaced
 from ..contract import Choice, Counts
@@ -23,9 +23,9 @@ class KFailureState(NamedTuple):
     """The arm in play."""
 
     failures: int  # k
-    arm: int
-    failed: int  # how often it has failed
-    counts: Counts  # each arm is a block of its own, so that late rewards find out
+    arm: int = 0
+    failed: int = 0  # how often it has failed
+    counts: Counts = NO_COUNTS  # each arm is a block of its own, so that late rewards find out
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,16 +48,13 @@ class KFailure(OneArmPolicy):
     True
     """
 
-    failures: Count = 1
+    tried_with: ClassVar = ({"failures": 2},)
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(failures=2),)
+    failures: Count = 1
 
     def start(self, rounds: int) -> KFailureState:
         """Nothing to allocate."""
-        return KFailureState(failures=self.failures, arm=0, failed=0, counts=NO_COUNTS)
+        return KFailureState(failures=self.failures)
 
     def explain(self, state: KFailureState) -> dict[str, Any]:
         """Where it stands; it never restarts."""

@@ -17,7 +17,7 @@ that has passed changes nothing. A late reward for an arm that was left meanwhil
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,28 +26,16 @@ from ..arithmetic import ceiling
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
 from ..specs import Count, Flag
+from . import blocks
 from .base import DOUBLING, Horizon, Policy
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    block_length,
-    explained_block,
-    is_over,
-    next_block,
-    register_policy,
-    with_arm,
-    with_block,
-)
 
 
 class MRunSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
-    run: int  # m; 0: ceil(sqrt(T))
     recall: bool
-    horizon: int  # 0: unknown
+    run: int = 0  # m; 0: ceil(sqrt(T))
+    horizon: int = 0  # 0: unknown
 
 
 class Longest(NamedTuple):
@@ -65,15 +53,15 @@ class MRunState(NamedTuple):
     """A run of the algorithm."""
 
     settings: MRunSettings
-    block: Block
-    run: int  # m of this block
-    committed: bool
-    slot: int  # of the arm in play
-    arm: int
-    successes: int  # of the arm in play
-    failed: int  # how many arms of this block have failed
-    longest: Longest
-    counts: Counts
+    block: blocks.Block = blocks.NO_BLOCK
+    run: int = 0  # m of this block
+    committed: bool = False
+    slot: int = 0  # of the arm in play
+    arm: int = 0
+    successes: int = 0  # of the arm in play
+    failed: int = 0  # how many arms of this block have failed
+    longest: Longest = NONE_FAILED
+    counts: Counts = blocks.NO_COUNTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,21 +89,12 @@ class MRun(Policy):
     True
     """
 
+    settings_type: ClassVar = MRunSettings
+    tried_with: ClassVar = ({}, {"run": 3, "recall": False, "horizon": DOUBLING})
+
     run: Count | None = None
     recall: Flag = True
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(),
-            cls(run=3, recall=False, horizon=DOUBLING),
-        )
-
-    def settings(self) -> MRunSettings:
-        """The spec in numbers."""
-        return MRunSettings(run=self.run or 0, recall=self.recall, horizon=self.known_horizon)
 
     def slots(self, rounds: int) -> int:
         """The arm in play, and the one that may be recalled."""
@@ -123,18 +102,7 @@ class MRun(Policy):
 
     def start(self, rounds: int) -> MRunState:
         """Nothing to allocate."""
-        return MRunState(
-            settings=self.settings(),
-            block=NO_BLOCK,
-            run=0,
-            committed=False,
-            slot=0,
-            arm=0,
-            successes=0,
-            failed=0,
-            longest=NONE_FAILED,
-            counts=NO_COUNTS,
-        )
+        return MRunState(settings=self.settings())
 
     def kept_arms(self, state: MRunState) -> NDArray[np.int64]:
         """The arm in play, and the one that may be recalled."""
@@ -145,7 +113,7 @@ class MRun(Policy):
 
     def explain(self, state: MRunState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
-        return explained_block(state) | {
+        return blocks.explained_block(state) | {
             "arms": len(self.kept_arms(state)),
             "run": state.run,
             "successes_of_arm": state.successes,
@@ -157,13 +125,13 @@ class MRun(Policy):
 @kernel
 def open_block(state: MRunState, rank: int) -> MRunState:
     """A fresh arm and its m: for the whole run if its length is known, else for the next doubling block."""
-    length = block_length(state.settings.horizon, rank)
+    length = blocks.block_length(state.settings.horizon, rank)
     run = state.settings.run
     if run == 0:
         run = ceiling(math.sqrt(float(length)))
     return replaced(
         state,
-        block=next_block(state.block, rank, length, 1),
+        block=blocks.next_block(state.block, rank, length, 1),
         run=run,
         committed=False,
         slot=0,
@@ -171,13 +139,13 @@ def open_block(state: MRunState, rank: int) -> MRunState:
         successes=0,
         failed=0,
         longest=NONE_FAILED,
-        counts=with_block(state.counts, 1),
+        counts=blocks.with_block(state.counts, 1),
     )
 
 
 def begin(state: MRunState, key: int) -> MRunState:
     """The first block."""
-    return open_block(replaced(state, block=NO_BLOCK, counts=NO_COUNTS), 1)
+    return open_block(replaced(state, block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS), 1)
 
 
 def ask(state: MRunState, round: int, waiting: int) -> Choice:
@@ -187,8 +155,8 @@ def ask(state: MRunState, round: int, waiting: int) -> Choice:
 
 def learn(state: MRunState, choice: Choice, reward: float) -> MRunState:
     """Count successes of the arm in play until it is played for good."""
-    told = replaced(state, block=after_round(state.block))
-    if rarely(is_over(told.block, state.settings.horizon)):
+    told = replaced(state, block=blocks.after_round(state.block))
+    if rarely(blocks.is_over(told.block, state.settings.horizon)):
         return open_block(told, told.block.rank + 1)
     if state.committed or choice.arm != state.arm:  # a late reward may belong to an arm that was left
         return told
@@ -205,25 +173,11 @@ def after_failure(state: MRunState) -> MRunState:
     if state.settings.recall and state.successes > longest.successes:
         longest = Longest(slot=state.slot, arm=state.arm, successes=state.successes)
     failed = state.failed + 1
+    told = replaced(state, failed=failed, longest=longest)
     if state.settings.recall and failed == state.run:
-        return replaced(
-            state,
-            committed=True,
-            slot=longest.slot,
-            arm=longest.arm,
-            successes=longest.successes,
-            failed=failed,
-            longest=longest,
-        )
-    return replaced(
-        state,
-        slot=1 - longest.slot,  # of two slots, the one without the longest run
-        arm=state.counts.arms,
-        successes=0,
-        failed=failed,
-        longest=longest,
-        counts=with_arm(state.counts),
-    )
+        return replaced(told, committed=True, slot=longest.slot, arm=longest.arm, successes=longest.successes)
+    other = 1 - longest.slot  # of two slots, the one without the longest run
+    return replaced(told, slot=other, arm=state.counts.arms, successes=0, counts=blocks.with_arm(state.counts))
 
 
-register_policy(MRunState, begin=begin, ask=ask, learn=learn)
+blocks.register_policy(MRunState, begin=begin, ask=ask, learn=learn)

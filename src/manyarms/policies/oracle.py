@@ -10,7 +10,7 @@ Source: none needed.
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,10 @@ class OracleState(NamedTuple):
     keep: int
     arms: NDArray[np.int64]  # slot -> arm
     means: NDArray[np.float64]  # slot -> its arm's mean
-    leaves: int
     best: NDArray[np.int64]  # tournament of the means
     worst: NDArray[np.int64]  # tournament of the negated means
-    counts: Counts  # one block; every arm it looked at counts as drawn
+    leaves: int = 1
+    counts: Counts = NO_COUNTS  # one block; every arm it looked at counts as drawn
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,13 +54,9 @@ class Oracle(Policy):
     """
 
     sees_means: ClassVar[bool] = True
+    tried_with: ClassVar = ({"keep": 16},)
 
     keep: Count = 256
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (cls(keep=16),)
 
     def slots(self, rounds: int) -> int:
         """The arms kept; one a round at most."""
@@ -73,10 +69,8 @@ class Oracle(Policy):
             keep=slots,
             arms=np.zeros(slots, dtype=np.int64),
             means=np.zeros(slots, dtype=np.float64),
-            leaves=1,
             best=new_tournament(slots),
             worst=new_tournament(slots),
-            counts=NO_COUNTS,
         )
 
     def kept_arms(self, state: OracleState) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ many arms are drawn for the rest of the run. Without a horizon, beta is estimate
 import abc
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,49 +26,23 @@ from numpy.typing import NDArray
 from ..arithmetic import binary_log, ceiling, natural_log, power
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
-from ..bases.greedy import Greedy
+from ..bases.ucb import Greedy
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, begin, renew
 from ..contract import learn as base_learns
-from ..specs import Count, Positive
+from ..specs import Count, Positive, of_kind
 from ..streams import UNSET_KEY
+from . import blocks
+from . import tail as tails
 from .base import DOUBLING, Horizon
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    ask_the_base,
-    explained_block,
-    longest_block,
-    next_block,
-    played_rounds,
-    register_policy,
-    rounded_up,
-    with_block,
-)
-from .tail import (
-    Beta,
-    SubsamplingPolicy,
-    Tail,
-    ToldBeta,
-    beta_for,
-    explained,
-    fitted,
-    is_estimated,
-    is_too_small,
-    new_tail,
-    watch_fresh_arm,
-    watch_reward,
-)
 
 
 class SubsampleSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
-    published: bool  # whether the size is that behind the figure of Suk & Kim
-    arms: int  # the size if above 0, in place of a power of the horizon
-    horizon: int  # 0: unknown
+    is_published: bool  # whether the size is that behind the figure of Suk & Kim
+    arms: int = 0  # the size if above 0, in place of a power of the horizon
+    horizon: int = 0  # 0: unknown
 
 
 class SubsampleState(NamedTuple):
@@ -76,11 +50,11 @@ class SubsampleState(NamedTuple):
 
     settings: SubsampleSettings
     base: Any
-    key: int  # of the policy's random stream
-    tail: ToldBeta | Tail  # what is known of beta
-    first_arm: int  # slot s holds arm first_arm + s
-    block: Block
-    counts: Counts
+    tail: tails.ToldBeta | tails.Tail  # what is known of beta
+    key: int = UNSET_KEY  # of the policy's random stream
+    first_arm: int = 0  # slot s holds arm first_arm + s
+    block: blocks.Block = blocks.NO_BLOCK
+    counts: Counts = blocks.NO_COUNTS
 
 
 @kernel
@@ -90,10 +64,10 @@ def subsample_size(settings: SubsampleSettings, beta: float, horizon: float) -> 
     Published: rounded down, and at least sqrt(T).
     """
     exponent = beta / (beta + 1.0) if beta >= 1.0 else beta / 2.0
-    if settings.published:
+    if settings.is_published:
         exponent = max(0.5, beta / (beta + 1.0))
     size = power(float(horizon), exponent)
-    arms = int(size * (1.0 + 1e-12)) if settings.published else rounded_up(size)
+    arms = int(size * (1.0 + 1e-12)) if settings.is_published else blocks.rounded_up(size)
     if settings.arms > 0:
         arms = settings.arms
     return max(min(arms, int(horizon)), 1)
@@ -108,7 +82,7 @@ def pilot_length(horizon: int) -> int:
 @kernel
 def is_pilot(state: SubsampleState, rank: int) -> bool:
     """Whether this block is there to estimate beta for the rest of a run of known length."""
-    return state.settings.horizon > 0 and is_estimated(state.tail) and rank == 1
+    return state.settings.horizon > 0 and tails.is_estimated(state.tail) and rank == 1
 
 
 @kernel
@@ -119,56 +93,54 @@ def open_block(state: SubsampleState, rank: int) -> SubsampleState:
     if is_pilot(state, rank):
         length = pilot_length(settings.horizon)
     elif settings.horizon > 0:
-        length = max(settings.horizon - played_rounds(state.block), 1)
-    wanted = subsample_size(settings, beta_for(state.tail, binary_log(float(length))), float(length))
+        length = max(settings.horizon - blocks.played_rounds(state.block), 1)
+    wanted = subsample_size(settings, tails.beta_for(state.tail, binary_log(float(length))), float(length))
     if is_pilot(state, rank):
         wanted = (length + 1) // 2
-    tail, size = fitted(state.tail, wanted)
+    tail, size = tails.fitted(state.tail, wanted)
     for slot in range(size):
-        watch_fresh_arm(state.tail, slot)
+        tails.watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
         base=renew(state.base, size, float(length), natural_log(float(max(length, 2)))),
         tail=tail,
         first_arm=state.counts.arms,
-        block=next_block(state.block, rank, length, size),
-        counts=with_block(state.counts, size),
+        block=blocks.next_block(state.block, rank, length, size),
+        counts=blocks.with_block(state.counts, size),
     )
 
 
 def begin_subsample(state: SubsampleState, key: int) -> SubsampleState:
     """The first block."""
-    clean = replaced(state, key=key, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS)
+    clean = replaced(state, key=key, tail=begin(state.tail, key), block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS)
     return open_block(clean, 1)
 
 
 def learn(state: SubsampleState, choice: Choice, reward: float) -> SubsampleState:
     """Let the base learn; a known horizon that has passed changes nothing."""
-    watch_reward(state.tail, choice.slot, reward)
-    told = replaced(state, base=base_learns(state.base, choice, reward), block=after_round(state.block))
+    tails.watch_reward(state.tail, choice.slot, reward)
+    told = replaced(state, base=base_learns(state.base, choice, reward), block=blocks.after_round(state.block))
     if rarely(told.block.left == 0) and (state.settings.horizon == 0 or is_pilot(state, state.block.rank)):
         return open_block(told, told.block.rank + 1)
     return told
 
 
-register_policy(SubsampleState, is_cramped=is_too_small, begin=begin_subsample, ask=ask_the_base, learn=learn)
+blocks.register_policy(
+    SubsampleState, is_cramped=tails.is_too_small, begin=begin_subsample, ask=blocks.ask_the_base, learn=learn
+)
 
 
-class FixedSubsample(SubsamplingPolicy, abstract=True):
+class FixedSubsample(tails.SubsamplingPolicy, abstract=True):
     """Abstract: what ``Subsample`` and ``SSUCB`` share, which is all but the base and the size."""
 
-    beta: Beta
-    arms: Count | None
-    horizon: Horizon
+    settings_type: ClassVar = SubsampleSettings
+
+    beta: tails.Beta
 
     @property
     def is_published(self) -> bool:
         """Whether the size is that behind the figure of Suk & Kim."""
         return False
-
-    def settings(self) -> SubsampleSettings:
-        """The spec in numbers."""
-        return SubsampleSettings(published=self.is_published, arms=self.arms or 0, horizon=self.known_horizon)
 
     @abc.abstractmethod
     def running_base(self) -> Base:
@@ -177,7 +149,7 @@ class FixedSubsample(SubsamplingPolicy, abstract=True):
     def slots_for(self, beta: float, rounds: int) -> int:
         """The subsample of the longest block that can begin within ``rounds`` rounds."""
         horizon = self.known_horizon
-        most = subsample_size(self.settings(), beta, float(longest_block(horizon, rounds)))
+        most = subsample_size(self.settings(), beta, float(blocks.longest_block(horizon, rounds)))
         if horizon > 0 and isinstance(self.beta, str):
             most = max(most, (pilot_length(horizon) + 1) // 2)
         return most
@@ -187,11 +159,7 @@ class FixedSubsample(SubsamplingPolicy, abstract=True):
         return SubsampleState(
             settings=self.settings(),
             base=self.running_base().start(slots),
-            key=UNSET_KEY,
-            tail=new_tail(self.beta, slots),
-            first_arm=0,
-            block=NO_BLOCK,
-            counts=NO_COUNTS,
+            tail=tails.new_tail(self.beta, slots),
         )
 
     def kept_arms(self, state: SubsampleState) -> NDArray[np.int64]:
@@ -201,7 +169,7 @@ class FixedSubsample(SubsamplingPolicy, abstract=True):
     def explain(self, state: SubsampleState) -> dict[str, Any]:
         """Where it stands; it never restarts."""
         rounds = float(state.settings.horizon or state.block.length)
-        return explained_block(state) | explained(state.tail, binary_log(rounds))
+        return blocks.explained_block(state) | tails.explained(state.tail, binary_log(rounds))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -231,24 +199,16 @@ class Subsample(FixedSubsample):
     100
     """
 
-    base: Base
-    beta: Beta
+    tried_with: ClassVar = (
+        {"base": Greedy(), "beta": 1.0},
+        {"base": Greedy(), "beta": 2.0, "arms": 20, "horizon": DOUBLING},
+        {"base": Greedy(), "beta": "auto"},
+    )
+
+    base: Annotated[Base, of_kind(Base, "ma.Greedy()")]
+    beta: tails.Beta
     arms: Count | None = None
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(base=Greedy(), beta=1.0),
-            cls(base=Greedy(), beta=2.0, arms=20, horizon=DOUBLING),
-            cls(base=Greedy(), beta="auto"),
-        )
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.base, Base):
-            raise TypeError(f"Subsample: base must be a base such as ma.Greedy(), not {self.base!r}")
-        super().__post_init__()
 
     def running_base(self) -> Base:
         """The given base."""
@@ -294,20 +254,13 @@ class SSUCB(FixedSubsample):
     """
 
     presets: ClassVar = SSUCB_PRESETS
+    tried_with: ClassVar = ({"beta": 1.0}, {"beta": 0.5, "preset": "published"})
 
-    beta: Beta
+    beta: tails.Beta
     preset: str = "calibrated"
     sigma: Positive | None = None
     arms: Count | None = None
     horizon: Horizon = None
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(beta=1.0),
-            cls(beta=0.5, preset="published"),
-        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -63,12 +63,12 @@ class Tail(NamedTuple):
 
     top: float
     levels: int  # how deep it looks
-    is_cramped: bool  # whether a subsample did not fit into the arrays: the run is not what it would have been
     plays: NDArray[np.int64]  # slot -> how many rewards of its arm have come while it was alive
     alive: NDArray[np.float64]  # slot -> the chance that its arm is alive
     deaths: NDArray[np.float64]  # level -> arms that died there
     survivals: NDArray[np.float64]  # level -> sum of 1 / n for arms that survived their n-th play
     came: NDArray[np.float64]  # level -> arms that came to it alive
+    is_cramped: bool = False  # whether a subsample did not fit into the arrays: the run is not what it would have been
 
 
 def checked_beta(owner: str, name: str, beta: Any) -> float | str:
@@ -87,6 +87,10 @@ class SubsamplingPolicy(Policy, abstract=True):
     """Abstract: draws subsamples whose size follows from beta. Its state has a ``tail``."""
 
     beta: Beta
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_top(type(self).__name__, self.beta, getattr(self, "top", 1.0))
 
     @abc.abstractmethod
     def slots_for(self, beta: float, rounds: int) -> int:
@@ -138,7 +142,6 @@ def new_tail(beta: float | str, slots: int, top: float = 1.0) -> ToldBeta | Tail
     return Tail(
         top=top,
         levels=usable_levels(top),
-        is_cramped=False,
         plays=np.zeros(slots, dtype=np.int64),
         alive=np.zeros(slots),
         deaths=np.zeros(LEVELS),

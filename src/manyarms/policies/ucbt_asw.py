@@ -11,53 +11,27 @@ for which its bounds are stated.
 Symbols: T -> horizon; V_T -> variation; S_T -> changes + 1; delta -> delta (spec), top - state.level;
 12 -> width (spec); log -> natural_log.
 
-Deviations: without a horizon, the run is cut into blocks of 2, 4, 8, … rounds, each with a fresh arm and the
-threshold of its own length (the doubling trick), under all of the variation and changes. A known horizon that
-has passed changes nothing. A horizon of 1 counts as 2, so that log T is not 0. With ``beta="auto"`` beta is estimated
-anew whenever a fresh arm is drawn (`policies.tail`), on the safe side, and the threshold follows.
+Deviations: doubling blocks without a horizon, each under all of the variation and changes, and an estimated beta
+(`policies.held`). A horizon of 1 counts as 2, so that log T is not 0.
 
 A window may begin anywhere in an arm's life, so all its rewards have to be kept: unlike the other policies, this one
 needs room for as many numbers as there are rounds.
 """
 
 import dataclasses
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import binary_log, natural_log, power
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, begin
+from ..contract import Counts
 from ..specs import Fraction, Positive, count, number
 from .base import DOUBLING, Horizon, OneArmPolicy
-from .blocks import (
-    NO_BLOCK,
-    NO_COUNTS,
-    Block,
-    after_round,
-    ask_one_arm,
-    block_length,
-    explained_block,
-    is_over,
-    longest_block,
-    next_block,
-    register_policy,
-    with_arm,
-    with_block,
-)
-from .tail import (
-    Beta,
-    Tail,
-    ToldBeta,
-    cautious_beta,
-    checked_top,
-    explained,
-    is_estimated,
-    new_tail,
-    watch_fresh_arm,
-    watch_reward,
-)
+from .blocks import NO_BLOCK, NO_COUNTS, Block, explained_block, longest_block
+from .held import next_arm, register_held
+from .tail import Beta, Tail, ToldBeta, cautious_beta, checked_top, explained, new_tail
 from .windows import falls_short, fill_bonuses
 
 WINDOWS = 32
@@ -67,12 +41,12 @@ WINDOWS = 32
 class UCBTASWSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
-    variation: float  # V_T; -1: not told
-    changes: float  # S_T - 1; -1: not told
-    delta: float  # -1: from the two above
     width: float
     top: float
-    horizon: int  # 0: unknown
+    variation: float = -1.0  # V_T; -1: not told
+    changes: int = -1  # S_T - 1; -1: not told
+    delta: float = -1.0  # -1: from the two above
+    horizon: int = 0  # 0: unknown
 
 
 class UCBTASWState(NamedTuple):
@@ -82,11 +56,11 @@ class UCBTASWState(NamedTuple):
     tail: ToldBeta | Tail  # what is known of beta
     sums: NDArray[np.float64]  # n -> sum of the arm's first n rewards
     bonuses: NDArray[np.float64]  # k -> what is added to the mean of the last 2^k rewards
-    block: Block
-    level: float  # top - delta: an arm below this is dropped
-    arm: int  # the arm in play
-    plays: int  # how many of its rewards have come
-    counts: Counts
+    block: Block = NO_BLOCK
+    level: float = 0.0  # top - delta: an arm below this is dropped
+    arm: int = 0  # the arm in play
+    plays: int = 0  # how many of its rewards have come
+    counts: Counts = NO_COUNTS
 
 
 def checked_variation(owner: str, name: str, variation: Any) -> float:
@@ -139,6 +113,13 @@ class UCBTASW(OneArmPolicy):
     True
     """
 
+    settings_type: ClassVar = UCBTASWSettings
+    tried_with: ClassVar = (
+        {"beta": 1.0, "variation": 1.0, "width": 0.1},
+        {"beta": 0.5, "changes": 3, "width": 0.3, "horizon": DOUBLING},
+        {"beta": "auto", "variation": 1.0, "width": 0.1},
+    )
+
     beta: Beta
     variation: Annotated[float, checked_variation] | None = None
     changes: Annotated[int, checked_changes] | None = None
@@ -147,31 +128,11 @@ class UCBTASW(OneArmPolicy):
     top: Fraction = 1.0
     horizon: Horizon = None
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Specs to try promises on."""
-        return (
-            cls(beta=1.0, variation=1.0, width=0.1),
-            cls(beta=0.5, changes=3, width=0.3, horizon=DOUBLING),
-            cls(beta="auto", variation=1.0, width=0.1),
-        )
-
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.variation is None and self.changes is None and self.delta is None:
             raise ValueError("UCBTASW: tell it variation or changes, or delta; AUCBTASW needs none of them")
         checked_top("UCBTASW", self.beta, self.top)
-
-    def settings(self) -> UCBTASWSettings:
-        """The spec in numbers."""
-        return UCBTASWSettings(
-            variation=-1.0 if self.variation is None else self.variation,
-            changes=-1.0 if self.changes is None else float(self.changes),
-            delta=-1.0 if self.delta is None else self.delta,
-            width=self.width,
-            top=self.top,
-            horizon=self.known_horizon,
-        )
 
     def start(self, rounds: int) -> UCBTASWState:
         """A state with room for an arm that is played in all rounds of the longest block."""
@@ -181,11 +142,6 @@ class UCBTASW(OneArmPolicy):
             tail=new_tail(self.beta, 1, self.top),
             sums=np.zeros(longest + 1),
             bonuses=np.zeros(WINDOWS),
-            block=NO_BLOCK,
-            level=0.0,
-            arm=0,
-            plays=0,
-            counts=NO_COUNTS,
         )
 
     def explain(self, state: UCBTASWState) -> dict[str, Any]:
@@ -208,7 +164,7 @@ def threshold_for(settings: UCBTASWSettings, beta: float, rounds: float) -> floa
     if settings.variation >= 0.0:
         follow_changes = power(settings.variation / rounds, 1.0 / (b + 2.0))
         delta = min(delta, max(follow_changes, power(rounds, -1.0 / (b + 1.0))))
-    if settings.changes >= 0.0:
+    if settings.changes >= 0:
         delta = min(delta, power((settings.changes + 1.0) / rounds, 1.0 / (b + 1.0)))
     return delta
 
@@ -219,62 +175,27 @@ def counted_rounds(length: int) -> float:
     return float(max(length, 2))
 
 
-@kernel
-def present_level(state: UCBTASWState, length: int) -> float:
-    """Top - delta for a block of that length, as far as beta is known."""
-    rounds = counted_rounds(length)
-    return state.settings.top - threshold_for(state.settings, cautious_beta(state.tail, binary_log(rounds)), rounds)
-
-
-@kernel
-def with_fresh_arm(state: UCBTASWState) -> UCBTASWState:
-    """A fresh arm is in play."""
-    watch_fresh_arm(state.tail, 0)
-    return replaced(state, arm=state.counts.arms, plays=0, counts=with_arm(state.counts))
-
-
-@kernel
-def open_block(state: UCBTASWState, rank: int) -> UCBTASWState:
-    """A fresh arm and the threshold: for the whole run if its length is known, else for the next doubling block."""
-    length = block_length(state.settings.horizon, rank)
+def prepared(state: UCBTASWState, length: int) -> UCBTASWState:
+    """No rewards, and the bonuses for a block of that length."""
     fill_bonuses(state.bonuses, state.settings.width, natural_log(counted_rounds(length)))
     state.sums[0] = 0.0
-    opened = replaced(
-        state,
-        block=next_block(state.block, rank, length, 1),
-        level=present_level(state, length),
-        counts=with_block(state.counts, 0),
-    )
-    return with_fresh_arm(opened)
+    return state
 
 
-def begin_ucbt_asw(state: UCBTASWState, key: int) -> UCBTASWState:
-    """The first block."""
-    return open_block(replaced(state, tail=begin(state.tail, key), block=NO_BLOCK, counts=NO_COUNTS), 1)
+def with_threshold(state: UCBTASWState, length: int) -> UCBTASWState:
+    """Top - delta for a block of that length."""
+    rounds = counted_rounds(length)
+    delta = threshold_for(state.settings, cautious_beta(state.tail, binary_log(rounds)), rounds)
+    return replaced(state, level=state.settings.top - delta)
 
 
-def learn(state: UCBTASWState, choice: Choice, reward: float) -> UCBTASWState:
-    """Take in the reward of the arm in play; a fresh arm if the block is over."""
-    told = replaced(state, block=after_round(state.block))
-    is_of_arm = choice.arm == state.arm  # a late reward may belong to an arm that is dropped already
-    if is_of_arm:
-        watch_reward(state.tail, 0, reward)
-    if rarely(is_over(told.block, state.settings.horizon)):
-        return open_block(told, told.block.rank + 1)
-    return with_reward(told, reward) if is_of_arm else told
-
-
-@kernel
 def with_reward(state: UCBTASWState, reward: float) -> UCBTASWState:
     """Add the reward; a fresh arm if this one falls short."""
     plays = state.plays + 1
     state.sums[plays] = state.sums[plays - 1] + reward
     if rarely(falls_short(state.sums, state.bonuses, state.level, plays)):
-        fresh = with_fresh_arm(state)
-        if is_estimated(state.tail):
-            return replaced(fresh, level=present_level(state, state.block.length))
-        return fresh
+        return next_arm(state)  # type: ignore[no-any-return]
     return replaced(state, plays=plays)
 
 
-register_policy(UCBTASWState, begin=begin_ucbt_asw, ask=ask_one_arm, learn=learn)
+register_held(UCBTASWState, prepared=prepared, with_level=with_threshold, judged=with_reward)

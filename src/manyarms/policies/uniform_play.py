@@ -21,7 +21,7 @@ from .blocks import NO_COUNTS, register_policy, with_block
 class UniformPlayState(NamedTuple):
     """Nothing but what it counts."""
 
-    counts: Counts  # one block; as many arms as the greatest ask that was answered
+    counts: Counts = NO_COUNTS  # one block; as many arms as the greatest ask that was answered
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,7 @@ class UniformPlay(Policy):
 
     def start(self, rounds: int) -> UniformPlayState:
         """Nothing to allocate."""
-        return UniformPlayState(counts=NO_COUNTS)
+        return UniformPlayState()
 
     def slots(self, rounds: int) -> int:
         """One: the arm of this round."""

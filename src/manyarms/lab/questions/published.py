@@ -19,27 +19,13 @@ reproduced as it was published and the effect of each difference can be seen:
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import contract
 from ...compiled import kernel, rarely, replaced, store_both
-from ...contract import (
-    Choice,
-    Counts,
-    Play,
-    ask,
-    begin,
-    counts,
-    fresh_mean,
-    observe,
-    preview,
-    pull,
-    register,
-    relocate,
-    tell,
-)
 from ...drifts.base import Drift, register_drift
 from ...policies import Policy
 from ...policies.blocks import NO_COUNTS, register_policy
@@ -52,10 +38,10 @@ class CappedState(NamedTuple):
     """A policy, and what its ended episodes have left behind."""
 
     policy: Any
-    key: int
     most: int  # blocks in an episode
-    opened: int  # blocks of the policy when its episode began
-    past: Counts  # before the policy was begun anew
+    key: int = UNSET_KEY
+    opened: int = 0  # blocks of the policy when its episode began
+    past: contract.Counts = NO_COUNTS  # before the policy was begun anew
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,13 +102,7 @@ class Capped(Policy):
 
     def start(self, rounds: int) -> CappedState:
         """The policy's state, uncapped so far."""
-        return CappedState(
-            policy=self.policy.start(rounds),
-            key=UNSET_KEY,
-            most=self.most_blocks(),
-            opened=0,
-            past=NO_COUNTS,
-        )
+        return CappedState(policy=self.policy.start(rounds), most=self.most_blocks())
 
     def kept_arms(self, state: CappedState) -> NDArray[np.int64]:
         """Those of the policy."""
@@ -130,15 +110,15 @@ class Capped(Policy):
 
 
 @kernel
-def numbered_on(choice: Choice, past: Counts, sign: int) -> Choice:
+def numbered_on(choice: contract.Choice, past: contract.Counts, sign: int) -> contract.Choice:
     """The choice with the arms and blocks of the past added (sign 1) or taken away (sign -1)."""
     return replaced(choice, arm=choice.arm + sign * past.arms, block=choice.block + sign * past.blocks)
 
 
 @kernel
-def in_all(past: Counts, present: Counts) -> Counts:
+def in_all(past: contract.Counts, present: contract.Counts) -> contract.Counts:
     """The sums of two counts."""
-    return Counts(
+    return contract.Counts(
         restarts=past.restarts + present.restarts,
         blocks=past.blocks + present.blocks,
         arms=past.arms + present.arms,
@@ -148,36 +128,36 @@ def in_all(past: Counts, present: Counts) -> Counts:
 
 def begin_capped(state: CappedState, key: int) -> CappedState:
     """The first episode."""
-    return replaced(state, policy=begin(state.policy, key), key=key, opened=0, past=NO_COUNTS)
+    return replaced(state, policy=contract.begin(state.policy, key), key=key, opened=0, past=NO_COUNTS)
 
 
-def ask_capped(state: CappedState, round: int, waiting: int) -> Choice:
+def ask_capped(state: CappedState, round: int, waiting: int) -> contract.Choice:
     """What the policy asks for; its arms and blocks are numbered on."""
-    return numbered_on(ask(state.policy, round, waiting), state.past, 1)
+    return numbered_on(contract.ask(state.policy, round, waiting), state.past, 1)
 
 
-def tell_capped(state: CappedState, choice: Choice, reward: float) -> CappedState:
+def tell_capped(state: CappedState, choice: contract.Choice, reward: float) -> CappedState:
     """Tell the policy; when it opens one block too many in its episode, begin it anew instead."""
-    before = counts(state.policy)
-    policy = tell(state.policy, numbered_on(choice, state.past, -1), reward)
-    after = counts(policy)
+    before = contract.counts(state.policy)
+    policy = contract.tell(state.policy, numbered_on(choice, state.past, -1), reward)
+    after = contract.counts(policy)
     opened = state.opened
     if after.restarts != before.restarts:
         opened = before.blocks
     if rarely(after.blocks - opened > state.most):
         ended = replaced(before, restarts=before.restarts + 1, ignored=after.ignored)
-        return replaced(state, policy=begin(policy, state.key), opened=0, past=in_all(state.past, ended))
+        return replaced(state, policy=contract.begin(policy, state.key), opened=0, past=in_all(state.past, ended))
     return replaced(state, policy=policy, opened=opened)
 
 
-def observe_capped(state: CappedState, world: Any, choice: Choice) -> CappedState:
+def observe_capped(state: CappedState, world: Any, choice: contract.Choice) -> CappedState:
     """Pass it on."""
-    return replaced(state, policy=observe(state.policy, world, numbered_on(choice, state.past, -1)))
+    return replaced(state, policy=contract.observe(state.policy, world, numbered_on(choice, state.past, -1)))
 
 
-def counts_capped(state: CappedState) -> Counts:
+def counts_capped(state: CappedState) -> contract.Counts:
     """Over all episodes; one that was cut off counts as a restart."""
-    return in_all(state.past, counts(state.policy))
+    return in_all(state.past, contract.counts(state.policy))
 
 
 register_policy(
@@ -185,10 +165,8 @@ register_policy(
 )
 
 
-class RottingByPlaysState(NamedTuple):
+class RottingByPlaysState(contract.Nothing):
     """Nothing to carry."""
-
-    unused: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,12 +180,12 @@ class RottingByPlays(Drift):
     {'type': 'RottingByPlays'}
     """
 
-    def start(self) -> RottingByPlaysState:
-        """The state that the compiled loop carries."""
-        return RottingByPlaysState(unused=0.0)
+    state_type: ClassVar = RottingByPlaysState
 
 
-def moved_by_plays(drift: RottingByPlaysState, play: Play, reservoir: Any) -> tuple[RottingByPlaysState, float]:
+def moved_by_plays(
+    drift: RottingByPlaysState, play: contract.Play, reservoir: Any
+) -> tuple[RottingByPlaysState, float]:
     """1 / n."""
     return drift, play.mean - 1.0 / (play.plays + 1)
 
@@ -237,14 +215,14 @@ class RottingByBlocks(Drift):
     RottingByBlocks(length=317)
     """
 
+    state_type: ClassVar = RottingByBlocksState
+
     length: Count
 
-    def start(self) -> RottingByBlocksState:
-        """The state that the compiled loop carries."""
-        return RottingByBlocksState(length=self.length)
 
-
-def moved_by_blocks(drift: RottingByBlocksState, play: Play, reservoir: Any) -> tuple[RottingByBlocksState, float]:
+def moved_by_blocks(
+    drift: RottingByBlocksState, play: contract.Play, reservoir: Any
+) -> tuple[RottingByBlocksState, float]:
     """1 / t, or all at the first round of a block."""
     clock = 1 if (play.round - 1) % drift.length == 0 else play.round
     return drift, play.mean - 1.0 / clock
@@ -258,10 +236,10 @@ class SameArmsState(NamedTuple):
 
     world: WorldState
     births: NDArray[np.int64]  # slot -> the slot in which its arm began
-    variation: float
-    rotting_variation: float
-    changes: int
-    rotting_changes: int
+    variation: float = 0.0
+    rotting_variation: float = 0.0
+    changes: int = 0
+    rotting_changes: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -278,20 +256,18 @@ class SameArms(World):
 
     def start(self, slots: int) -> Any:
         """A world with room for ``slots`` arms at a time."""
-        return SameArmsState(
-            world=super().start(slots),
-            births=np.zeros(slots, dtype=np.int64),
-            variation=0.0,
-            rotting_variation=0.0,
-            changes=0,
-            rotting_changes=0,
-        )
+        return SameArmsState(world=super().start(slots), births=np.zeros(slots, dtype=np.int64))
 
 
 def begin_same(state: SameArmsState, key: int) -> SameArmsState:
     """An untouched world."""
     return replaced(
-        state, world=begin(state.world, key), variation=0.0, rotting_variation=0.0, changes=0, rotting_changes=0
+        state,
+        world=contract.begin(state.world, key),
+        variation=0.0,
+        rotting_variation=0.0,
+        changes=0,
+        rotting_changes=0,
     )
 
 
@@ -300,7 +276,7 @@ def pull_same(state: SameArmsState, slot: int, arm: int, round: int) -> tuple[Sa
     world = state.world
     if rarely(world.visits[slot] >> 32 != arm):
         settle(state, slot, arm, slot)
-    world, mean, next_mean, reward = pull(world, slot, arm, round)
+    world, mean, next_mean, reward = contract.pull(world, slot, arm, round)
     return (
         replaced(
             state,
@@ -320,7 +296,7 @@ def pull_same(state: SameArmsState, slot: int, arm: int, round: int) -> tuple[Sa
 def settle(state: SameArmsState, slot: int, arm: int, birth: int) -> None:
     """A fresh arm, with the first mean of the slot in which it began."""
     world = state.world
-    mean = fresh_mean(world.reservoir, bits_at(world.arm_key, birth, 0))
+    mean = contract.fresh_mean(world.reservoir, bits_at(world.arm_key, birth, 0))
     store_both(world.visits, world.means, slot, address(arm, 0), mean)
     state.births[slot] = birth
 
@@ -337,13 +313,13 @@ def relocate_same(state: SameArmsState, source: int, target: int) -> None:
     if world.visits[source] >> 32 < first:
         settle(state, target, first + source, source)
     else:
-        relocate(world, source, target)
+        contract.relocate(world, source, target)
         state.births[target] = state.births[source]
 
 
 def preview_same(state: SameArmsState, arm: int) -> float:
     """Only slots decide here; an arm that has none yet is taken for one of the world inside."""
-    return float(preview(state.world, arm))
+    return float(contract.preview(state.world, arm))
 
 
-register(SameArmsState, begin=begin_same, pull=pull_same, relocate=relocate_same, preview=preview_same)
+contract.register(SameArmsState, begin=begin_same, pull=pull_same, relocate=relocate_same, preview=preview_same)
