@@ -36,6 +36,8 @@ def promise(function: Callable[[Any], None]) -> Callable[[Any], None]:
         head = f"{label_of(spec)} breaks {function.__name__!r} ({words.rstrip('.')}): "
         try:
             function(spec)
+        except CheckError:  # of a promise that this one rests on
+            raise
         except Broken as error:
             raise CheckError(f"{head}{error}") from None
         except Exception as error:
@@ -58,12 +60,6 @@ def hold(condition: object, what: str) -> None:
 def named(promises: Any, spec: Spec) -> list[Check]:
     """Promises about one spec, by name."""
     return [(function.__name__, functools.partial(function, spec)) for function in promises]
-
-
-def run_all(listed: list[Check]) -> None:
-    """Try them one after another."""
-    for _, check in listed:
-        check()
 
 
 @promise

@@ -47,14 +47,17 @@ class Trial:
         """What the policy counts of itself."""
         return cast(Counts, counts(self.policy))
 
+    @property
+    def where(self) -> str:
+        """How far it has come, in words."""
+        return f"round {self.round} of {self.rounds}"
+
     def ask(self) -> Choice:
         """The next choice."""
         self.round += 1
         choice = cast(Choice, ask(self.policy, self.round, 0))
-        hold(
-            0 <= choice.slot < self.slots,
-            f"round {self.round} of {self.rounds}: slot {choice.slot}, but slots({self.rounds}) is {self.slots}",
-        )
+        slots = f"slots({self.rounds}) is {self.slots}"
+        hold(0 <= choice.slot < self.slots, f"{self.where}: slot {choice.slot}, but {slots}")
         return choice
 
     def answer(self, choice: Choice) -> None:
@@ -135,7 +138,7 @@ def fields_keep_their_types(spec: Policy | World) -> None:
             when = f"after round {trial.answered} of {trial.rounds}" if trial.answered else "after begin"
             keeps_kinds(trial.policy, policies, when)
             keeps_kinds(trial.world, worlds, when, "world")
-            keeps_kinds(choice, CHOICE_KINDS, f"round {trial.round} of {trial.rounds}", "choice")
+            keeps_kinds(choice, CHOICE_KINDS, trial.where, "choice")
         keeps_kinds(trial.policy, policies, f"after the last of {trial.rounds} rounds")
         keeps_kinds(trial.world, worlds, f"after the last of {trial.rounds} rounds", "world")
 

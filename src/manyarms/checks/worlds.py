@@ -12,16 +12,8 @@ from ..policies.base import DOUBLING
 from ..streams import NOISE_STREAM, bits_at, replication_key, stream_key
 from ..trace import COLUMNS
 from ..world import World
-from .promises import SEED, Check, hold, is_frozen, named, promise, run_all, survives_json
-from .runs import (
-    BUSY_POLICY,
-    PLAIN,
-    begin_fills_arrays,
-    compiled_equals_plain,
-    fields_keep_their_types,
-    gpu_promises,
-    played,
-)
+from .promises import SEED, hold, is_frozen, promise, survives_json
+from .runs import BUSY_POLICY, PLAIN, begin_fills_arrays, compiled_equals_plain, fields_keep_their_types, played
 
 OTHER_POLICY = Blackbox(base=UCB(), beta=1.0, horizon=DOUBLING)
 
@@ -117,13 +109,9 @@ def replications_are_independent(world: World) -> None:
     for row in (5, 1):
         alone = played(BUSY_POLICY, world, 200, first=row)[0]
         hold(alone[0].tobytes() == many[row].tobytes(), f"replication {row} alone is not row {row} of a larger run")
-    runs = [
-        simulate({"it": BUSY_POLICY}, world, 200, 7, SEED, checkpoints=[1, 2, 50, 100], threads=threads, log=True)
-        for threads in (1, 3)
-    ]
-    for run, threads in zip(runs, (1, 3), strict=True):
-        same = run["it"].tobytes() == many.tobytes()
-        hold(same, f"simulated on {threads} threads, the replications differ")
+    for threads in (1, 3):
+        run = simulate({"it": BUSY_POLICY}, world, 200, 7, SEED, checkpoints=[1, 2, 50, 100], threads=threads, log=True)
+        hold(run["it"].tobytes() == many.tobytes(), f"simulated on {threads} threads, the replications differ")
 
 
 WORLD_PROMISES = (
@@ -140,30 +128,3 @@ WORLD_PROMISES = (
     compiled_equals_plain,
 )
 """What every world promises."""
-
-
-def world_checks(world: World) -> list[Check]:
-    """The promises of a world, by name.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> from manyarms.checks import world_checks
-    >>> [name for name, check in world_checks(ma.World(ma.PowerLaw(beta=1.0)))][:2]
-    ['survives_json', 'is_frozen']
-    """
-    if not isinstance(world, World):
-        raise TypeError(f"world_checks: {world!r} is not a world")
-    return named([*WORLD_PROMISES, *gpu_promises()], world)
-
-
-def check_world(world: World) -> None:
-    """Try every promise of a world; the first that is broken raises ``CheckError``.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> from manyarms.checks import check_world
-    >>> check_world(ma.World(ma.PowerLaw(beta=1.0)))
-    """
-    run_all(world_checks(world))

@@ -6,29 +6,25 @@ from typing import Any
 
 from ..checks import CheckError, checks, examples
 from ..specs import SPEC_TYPES, Spec
-from .options import add_shared
+from .options import command, option
 from .own import imported
 
-HELP = "the promises of a policy, base or part of a world"
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What to check."""
-    add_shared(
-        parser,
+@command(
+    "the promises of a policy, base or part of a world",
+    option(
         "--import",
         help="a module of your own: its specs can be named like the package's; may be given several times",
-    )
-    parser.add_argument(
+    ),
+    option(
         "names",
         nargs="*",
         metavar="NAME",
         help="if left out, all that the modules of --import define, or else all of the package's; your own also as "
         "module:Name: a class, an instance, or a function that makes one or a list of them",
-    )
-
-
-def act(options: argparse.Namespace) -> int:
+    ),
+)
+def check(options: argparse.Namespace) -> int:
     """Try every promise; say which are broken."""
     own = own_types(options.imports)
     names = options.names or sorted(own if options.imports else {type(spec).__name__ for spec in examples()})
@@ -42,9 +38,9 @@ def act(options: argparse.Namespace) -> int:
     for name, specs in chosen:
         kept = 0
         for spec in specs:
-            for _, check in checks(spec):
+            for _, try_it in checks(spec):
                 try:
-                    check()
+                    try_it()
                 except CheckError as error:
                     broken += 1
                     print(f"{name}: {error}")
