@@ -16,6 +16,7 @@ import numpy as np
 import manyarms as ma
 from manyarms import gpu
 from manyarms.checks import BUSY_WORLD, examples
+from manyarms.policies import tail
 from manyarms.replication import Job, Run
 
 POLICIES = {spec.label(): spec for spec in examples() if isinstance(spec, ma.Policy)}
@@ -86,6 +87,24 @@ def waves():
         "found": found,
         "at once": found_by("gpu", PAIR, BUSY_WORLD, log=True),
     }
+
+
+def cramped():
+    """Where the likely room is too small for some replications: how many are played again, and what comes of it."""
+    able = {name: spec for name, spec in POLICIES.items() if isinstance(spec, tail.SubsamplingPolicy)}
+    autos = {name: spec for name, spec in able.items() if spec.beta == tail.AUTO}
+    usual, tail.LIKELY_BETA = tail.LIKELY_BETA, 0.6
+    again = []
+    play_wave = gpu.GPU.play_wave
+
+    def noted(self, run, rows, states):
+        again.append(len(rows))
+        play_wave(self, run, rows, states)
+
+    gpu.GPU.play_wave = noted
+    found = compared(autos, BUSY_WORLD)
+    gpu.GPU.play_wave, tail.LIKELY_BETA = play_wave, usual
+    return {"waves": again, "found": found, "policies": len(autos)}
 
 
 def interrupted():
@@ -165,6 +184,7 @@ def main(what):
         },
         "worlds": [compared(PAIR, world) for world in WORLDS],
         "waves": waves(),
+        "cramped": cramped(),
         "interrupted": interrupted(),
         "too large": with_free_memory(1000, too_large),
         "fits": [[size, *with_free_memory(size, waves_that_fit)] for size in (100_000, 200_000, 300_000)],

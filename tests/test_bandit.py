@@ -180,7 +180,7 @@ def test_a_tell_for_a_closed_block_is_counted_and_ignored():
     before = bandit.to_json()["state"]
     assert bandit.tell(late, 0.0) is ma.Told.IGNORED
     after = bandit.to_json()["state"]
-    assert after.pop("tally") == {**before.pop("tally"), "ignored": 1}
+    assert after.pop("counts") == {**before.pop("counts"), "ignored": 1}
     assert after == before
     assert bandit.ignored == 1
     assert bandit.tell(late, 0.0) is ma.Told.REPEATED
@@ -737,7 +737,7 @@ TAMPERED = [
     (put("state", "settings", "cap", 1), r"state\.settings\.cap: expected true or false, not 1"),
     (put("state", "key", 1.5), r"state\.key: expected a 64-bit word such as '0x2a', not 1\.5"),
     (put("state", "key", "zz"), r"state\.key: expected a 64-bit word"),
-    (put("state", "block", {"rank": 1}), r"state\.block: expected the fields number, rank"),
+    (put("state", "block", {"rank": 1}), r"state\.block: expected the fields rank, length"),
     (put("state", "scores", [1.0]), r"state\.scores: expected an array with dtype, shape and base64"),
     (put("state", "scores", "dtype", "<f4"), r"state\.scores: expected numbers of type <f8, not '<f4'"),
     (put("state", "scores", "dtype", "O"), r"state\.scores: expected numbers of type <f8, not 'O'"),

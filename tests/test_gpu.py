@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import manyarms as ma
 from manyarms import gpu
 from manyarms.checks import BUSY_WORLD, examples
-from manyarms.compiled import Packed, Shared, loop, row_of
+from manyarms.compiled import Packed, PackedByTwo, Shared, loop, row_of
 from manyarms.states import copied
 from manyarms.trace import new_log
 from tests import simulated_gpu
@@ -193,6 +193,13 @@ def test_a_simulated_gpu_plays_every_world_as_the_processor_does(place, plain):
     check_equal(plain["worlds"][place])
 
 
+@pytest.mark.once
+def test_replications_that_found_too_little_room_are_played_again(plain):
+    check_equal(plain["cramped"]["found"])
+    played = 2 * plain["cramped"]["policies"] * simulated_gpu.REPLICATIONS  # with a log and without
+    assert played < sum(plain["cramped"]["waves"]) < 2 * played  # some had room enough
+
+
 @pytest.mark.compiled
 def test_a_simulated_gpu_finds_what_compiled_code_finds():
     found = simulated("logged", NUMBA_DISABLE_JIT=None)
@@ -234,8 +241,8 @@ def test_waves_fit_into_the_memory_that_is_free(plain):
 @pytest.mark.once
 def test_arrays_that_nobody_writes_are_shared_and_the_others_packed(plain):
     assert plain["batches"] == {
-        "visits": "Packed",
-        "means": "Packed",
+        "visits": "PackedByTwo",
+        "means": "PackedByTwo",
         "arm_key": "uint64",
         "reservoir.means": "Shared",
         "shared": [0.1, 0.4, 0.9],
@@ -431,7 +438,8 @@ def batch_of(cuda, states):
             if not parts[0].flags.writeable:
                 return Shared(array=parts[0])
             where = layout.slices[id(parts[0])]
-            packed = Packed(array=room.view(parts[0].dtype), start=where.start, stop=where.stop, step=where.step)
+            kind = cuda.PACKED.get(where.step, Packed)
+            packed = kind(array=room.view(parts[0].dtype), start=where.start, stop=where.stop, step=where.step)
             for row, part in enumerate(parts):
                 packed.array[row, where] = part
             return packed
@@ -528,5 +536,5 @@ def test_to_the_compiler_arrays_that_nobody_writes_are_shared(cuda):
     reservoir = seen.types[seen.fields.index("reservoir")]
     assert reservoir.types[reservoir.fields.index("means")].instance_class is Shared
     for name in ("visits", "means"):
-        assert seen.types[seen.fields.index(name)].instance_class is Packed
+        assert seen.types[seen.fields.index(name)].instance_class is PackedByTwo  # side by side
     assert id(world.reservoir.means) not in cuda.Layout(world).slices

@@ -81,7 +81,8 @@ def test_promise(check, gpu_code, monkeypatch, request):
         compiled = cuda.ptx_of
 
         def ptx_of(*states):
-            types = tuple(cuda.batch_type(state) for state in states)
+            policy, world, log = states
+            types = (*cuda.batch_type((world, policy)), cuda.batch_type(log))
             if types not in gpu_code:
                 gpu_code[types] = compiled(*states)
             return gpu_code[types]

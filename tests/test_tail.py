@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import manyarms as ma
-from manyarms.contract import ask, begin, counts, fresh_mean, reward_of, tell
+from manyarms.contract import ask, begin, counts, fresh_mean, is_cramped, reward_of, tell
 from manyarms.policies import blackbox as fast_blackbox
 from manyarms.policies import elimination as fast_elimination
 from manyarms.policies import tail as fast
@@ -14,7 +14,6 @@ from manyarms.policies.tail import (
     LEAST_BETA,
     LEVELS,
     MOST_BETA,
-    begin_tail,
     cautious_beta,
     estimated_beta,
     new_tail,
@@ -41,8 +40,7 @@ AUTOS = [
 
 
 def empty_tail(slots=1, top=1.0):
-    tail = new_tail("test", "auto", slots, top)
-    begin_tail(tail)
+    tail = begin(new_tail("auto", slots, top), np.uint64(1))
     for slot in range(slots):
         watch_fresh_arm(tail, slot)
     return tail
@@ -142,7 +140,7 @@ def test_levels_that_few_arms_came_to_change_little():
 
 @pytest.mark.parametrize(("top", "levels"), [(1.0, LEVELS), (0.8, 3), (0.5, 1), (0.01, 1)])
 def test_a_top_below_1_looks_less_deep(top, levels):
-    assert new_tail("test", "auto", 1, top).levels == levels
+    assert new_tail("auto", 1, top).levels == levels
     assert top == 1.0 or levels == 1 or top ** -(2.0**levels) <= fast.MOST_WEIGHT
 
 
@@ -204,9 +202,9 @@ def test_blocks_of_any_beta_fit_into_the_room_of_auto(log_factor):
         elimination = ma.Elimination(beta="auto", log_factor=log_factor, cap=False, horizon=rounds)
         for beta in np.geomspace(LEAST_BETA, MOST_BETA, 300).tolist():
             for m in range(1, rank + 1):
-                size = fast_blackbox.subsample_size(box.settings(beta), m, float(rounds))
+                size = fast_blackbox.subsample_size(box.settings(), beta, m, float(rounds))
                 assert size <= box.slots(rounds)
-                size = fast_elimination.subsample_size(elimination.settings(beta), m, float(rounds))
+                size = fast_elimination.subsample_size(elimination.settings(), beta, m, float(rounds))
                 assert size <= elimination.slots(rounds)
 
 
@@ -222,7 +220,7 @@ def test_a_known_horizon_has_a_pilot_and_then_one_sample():
     size = state.block.size
     for round in range(101, 10_101):
         state = tell(state, ask(state, round, 0), 1.0)
-    assert (state.block.number, state.block.size) == (2, size)
+    assert (counts(state).blocks, state.block.size) == (2, size)
 
 
 def test_late_rewards_of_open_blocks_count_and_others_do_not():
@@ -257,13 +255,51 @@ def test_survivors_stay_when_the_sample_becomes_smaller():
     state = begin(policy.start(3000), np.uint64(1))
     sizes = []
     for round in range(1, 3001):
-        block = state.block.number
+        block = counts(state).blocks
         state = tell(state, ask(state, round, 0), 0.0 if round < 60 else 1.0)
-        if state.block.number != block:
+        if counts(state).blocks != block:
             sizes.append(state.block.size)
     assert counts(state).restarts == 0
     assert sizes == sorted(sizes)
     assert sizes[-1] == sizes[-2]  # no fresh arm at all: as many as survived
+
+
+CRAMPED = [spec for spec in AUTOS if isinstance(spec, fast.SubsamplingPolicy)]
+CRAMPED[0] = ma.Elimination(beta="auto", threshold=10.0)  # else it restarts before blocks become large
+
+
+@pytest.mark.parametrize("spec", CRAMPED, ids=lambda spec: spec.label())
+def test_a_state_with_room_for_likely_sizes_says_when_it_was_too_small(spec, monkeypatch):
+    monkeypatch.setattr(fast, "LIKELY_BETA", 1.0)
+    policy = spec.with_horizon(700)
+    state, slots = policy.likely_start(700)
+    assert slots < policy.slots(700)
+    for reward, cramped in ((0.0, True), (1.0, False)):  # nothing but losses makes beta 8, nothing but wins 0.1
+        state = begin(state, np.uint64(1))
+        assert not is_cramped(state)
+        for round in range(1, 701):
+            choice = ask(state, round, 0)
+            assert choice.slot < slots
+            state = tell(state, choice, reward)
+        assert is_cramped(state) == cramped
+
+
+@pytest.mark.parametrize("spec", [ma.Elimination(beta=1.0), ma.Blackbox(base=ma.UCB(), beta=2.0), ma.KFailure()])
+def test_where_nothing_is_estimated_all_room_is_likely(spec):
+    policy = spec.with_horizon(700)
+    state, slots = policy.likely_start(700)
+    assert slots == policy.slots(700)
+    assert not is_cramped(begin(state, np.uint64(1)))
+
+
+def test_a_beta_that_is_told_is_not_watched():
+    tail = new_tail(1.5, 10)
+    assert begin(tail, np.uint64(1)) == tail
+    for verb in (watch_fresh_arm, watch_reward, watch_moved_arm):
+        assert verb(tail, *[0] * (1 if verb is watch_fresh_arm else 2)) is None
+    assert fast.beta_for(tail, 20.0) == cautious_beta(tail, 20.0) == 1.5
+    assert fast.fitted(tail, 7) == (tail, 7)
+    assert not fast.is_estimated(tail)
 
 
 # ---------------------------------------------------------------- the warm start of Blackbox

@@ -129,11 +129,12 @@ class GPU(Player):
         """
         rows = np.arange(first, last)
         self.play_wave(run, rows, run.states(likely=True))
-        states = run.states()
-        most = int(self.room // self.bytes_of(run, states))
         left = rows[~run.finished[rows]]
-        for begin in range(0, len(left), max(most, 1)):
-            self.play_wave(run, left[begin : begin + max(most, 1)], states)
+        if left.size:
+            states = run.states()
+            most = max(int(min(left.size, self.room / self.bytes_of(run, states))), 1)
+            for begin in range(0, left.size, most):
+                self.play_wave(run, left[begin : begin + most], states)
         return int(run.finished[rows].sum())
 
     def play_wave(self, run: Run, rows: NDArray[np.int64], states: States) -> None:
