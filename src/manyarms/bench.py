@@ -175,9 +175,8 @@ print(json.dumps({"import_s": imported - began, "first_call_s": done - imported}
 PEAK_MEMORY = """
 import json
 import manyarms as ma
-from manyarms.bench import policies_timed, peak_memory_mb
-world = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting(rate="1/t"), ma.Bernoulli())
-ma.simulate(policies_timed(), world, horizon=10_000_000, seed=1)
+from manyarms.bench import WORLD, peak_memory_mb, policies_timed
+ma.simulate(policies_timed(), WORLD, horizon=10_000_000, seed=1)
 print(json.dumps({"memory_mb": peak_memory_mb()}))
 """
 

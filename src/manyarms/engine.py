@@ -97,7 +97,11 @@ def simulate(
     player = GPU(job, list(runs.values())) if device == "gpu" else Processor(job, threads)
     complete = player.play_all(list(runs.values()), progress)
     for name, run in runs.items():
-        check_arms(name, run)
+        if run.out[:, -1, COLUMNS.index("arms")].max() > MOST_ARMS:
+            raise OverflowError(
+                f"{name} drew more than {MOST_ARMS:,} arms, beyond which random numbers repeat; cap its subsamples "
+                "(cap=True) or choose a shorter horizon"
+            )
     return Result(
         policies={name: run.spec for name, run in runs.items()},
         world=world,
@@ -129,15 +133,6 @@ def checked_job(
         checkpoints=checkpoint_rounds(checkpoints, rounds),
         log=flag("simulate", "log", log),
     )
-
-
-def check_arms(name: str, run: Run) -> None:
-    """Refuse a run that drew arms beyond the last address."""
-    if run.out[:, -1, COLUMNS.index("arms")].max() > MOST_ARMS:
-        raise OverflowError(
-            f"{name} drew more than {MOST_ARMS:,} arms, beyond which random numbers repeat; cap its subsamples "
-            "(cap=True) or choose a shorter horizon"
-        )
 
 
 def play_range(

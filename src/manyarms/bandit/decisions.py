@@ -40,13 +40,7 @@ class NoMoreItems(LookupError):
 
 FROM_ZERO = functools.partial(count, least=0)
 
-CHOICE_CHECKS: dict[str, Check] = {
-    "slot": FROM_ZERO,
-    "arm": FROM_ZERO,
-    "probability": positive,
-    "block": count,
-    "round": count,
-}
+CHOICE_CHECKS: tuple[Check, ...] = (FROM_ZERO, FROM_ZERO, positive, count, count)
 """What the fields of a saved choice must be."""
 
 
@@ -82,8 +76,8 @@ class OpenDecisions:
         """Take over what ``to_json`` gave, of a policy with so many slots and blocks that was asked so often."""
         for place, (identity, *parts) in enumerate(rows_from_json(saved, "open", 1 + len(Choice._fields))):
             where = f"open[{place}]"
-            checked = zip(CHOICE_CHECKS.items(), parts, strict=True)
-            choice = Choice(**{name: check("snapshot", f"{where}.{name}", part) for (name, check), part in checked})
+            checked = zip(CHOICE_CHECKS, Choice._fields, parts, strict=True)
+            choice = Choice(*(check("snapshot", f"{where}.{name}", part) for check, name, part in checked))
             if choice.slot >= slots or choice.block > blocks or choice.probability > 1.0:
                 raise SnapshotError(f"{where}: the policy makes no such choice: {choice!r}")
             if choice.round > asked or identity != choice.round or choice.round in self.choices:
