@@ -12,16 +12,14 @@ from ..policies import Policy
 from ..reservoirs import PowerLaw, Reservoir
 from ..specs import Spec
 from ..world import World
+from . import policies, worlds  # noqa: F401, which adds their promises
 from .bases import base_checks
 from .examples import examples as examples
-from .policies import policy_checks
 from .promises import Check as Check
 from .promises import CheckError as CheckError
-from .promises import named
 from .promises import promise as promise
+from .promises import promises_of
 from .runs import BUSY_WORLD as BUSY_WORLD
-from .runs import gpu_promises
-from .worlds import WORLD_PROMISES
 
 
 def checks(spec: Spec) -> list[Check]:
@@ -35,14 +33,12 @@ def checks(spec: Spec) -> list[Check]:
     >>> "ask_changes_nothing" in names, "snapshots_go_on" in names  # nobody can play an oracle live
     (True, False)
     """
-    if isinstance(spec, Policy):
-        return policy_checks(spec)
     if isinstance(spec, Base):
         return base_checks(spec)
     if isinstance(spec, (Reservoir, Drift, Noise)):
         spec = World(PowerLaw(beta=1.0)).replace(**{spec.kind: spec})
-    if isinstance(spec, World):
-        return named([*WORLD_PROMISES, *gpu_promises()], spec)
+    if isinstance(spec, (Policy, World)):
+        return promises_of(spec)
     raise TypeError(f"checks: {spec!r} is not a policy, base, world, reservoir, drift or noise")
 
 

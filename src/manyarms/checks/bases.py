@@ -10,8 +10,7 @@ from ..contract import Choice, learn, pick, renew
 from ..policies import Blackbox, Subsample
 from ..states import copied
 from ..streams import policy_key
-from .policies import policy_checks
-from .promises import SEED, Check, difference, hold, is_frozen, named, names_its_source, promise, survives_json
+from .promises import SEED, Check, difference, hold, promise, promises_of
 
 
 def _picks(base: Any, arms: int, horizon: float, rounds: int) -> Iterator[tuple[int, float]]:
@@ -33,14 +32,14 @@ def _picks(base: Any, arms: int, horizon: float, rounds: int) -> Iterator[tuple[
         base = learn(base, choice, 1.0 if (round * 7 + 3 * slot) % (arms + 5) < slot + 2 else 0.0)
 
 
-@promise
+@promise("base")
 def picks_are_in_range(spec: Base) -> None:
     """A pick changes nothing, is one of the slots, and has a probability in (0, 1]."""
     for arms in (1, 2, 3, 17):
         list(_picks(spec.start(17), arms, 300.0, 300))
 
 
-@promise
+@promise("base")
 def renewal_forgets(spec: Base) -> None:
     """After renew, a used base is as good as a new one."""
     used = spec.start(17)
@@ -51,16 +50,12 @@ def renewal_forgets(spec: Base) -> None:
         hold(once == fresh, f"{arms} arms: a renewed base picked {once}, a new one {fresh}")
 
 
-BASE_PROMISES = (survives_json, is_frozen, names_its_source, picks_are_in_range, renewal_forgets)
-"""What every base promises by itself."""
-
-
 def base_checks(spec: Base) -> list[Check]:
     """The promises of a base, by name: its own, and those of two policies that run it."""
-    checks = named(BASE_PROMISES, spec)
+    checks = promises_of(spec)
     about_the_policy = {"names_its_source", "is_frozen"}
     # A low threshold, so that there are restarts in short runs.
     for policy in (Blackbox(base=spec, beta=1.0, threshold=0.1), Subsample(base=spec, beta=1.0)):
         kind = type(policy).__name__
-        checks += [(f"{kind}.{name}", check) for name, check in policy_checks(policy) if name not in about_the_policy]
+        checks += [(f"{kind}.{name}", check) for name, check in promises_of(policy) if name not in about_the_policy]
     return checks

@@ -112,7 +112,7 @@ def in_company(spec: Policy | World) -> tuple[Policy, World]:
     return (spec, BUSY_WORLD) if isinstance(spec, Policy) else (BUSY_POLICY, spec)
 
 
-@promise
+@promise("policy", "world")
 def begin_fills_arrays(spec: Policy | World) -> None:
     """What its arrays held before ``begin`` does not matter: a GPU does not fill them."""
     policy, world = in_company(spec)
@@ -127,7 +127,7 @@ def begin_fills_arrays(spec: Policy | World) -> None:
         same_bits(one, other, f"{name} of round", "with zeros before begin", "with other numbers")
 
 
-@promise
+@promise("policy", "world")
 def fields_keep_their_types(spec: Policy | World) -> None:
     """A field of its state holds what it held at the start: a float in a field for whole numbers changes the type."""
     policy, world = in_company(spec)
@@ -146,19 +146,14 @@ def fields_keep_their_types(spec: Policy | World) -> None:
 CHOICE_KINDS = kinds_of(Choice(slot=0, arm=0, probability=1.0, block=1, round=1), "choice")
 
 
-@promise
+@promise("policy", "world", when=lambda spec: why_not_compiled() is None and not IS_SIMULATED)
 def compiles_for_gpu(spec: Policy | World) -> None:
     """It compiles for a GPU, and to nothing that rounds differently there."""
     policy, world = in_company(spec)
     cuda_module().ptx_of(*Run(policy, Job(world, 300, 1, SEED, np.array([300]))).states())
 
 
-def gpu_promises() -> list[Callable[[Any], None]]:
-    """What can be tried of the GPU here: nothing without the extra ``gpu``."""
-    return [compiles_for_gpu] if why_not_compiled() is None and not IS_SIMULATED else []
-
-
-@promise
+@promise("policy", "world")
 def compiled_equals_plain(spec: Policy | World) -> None:
     """The compiled loop does what the same source does as plain Python, to the bit."""
     compiled = played(*in_company(spec), 300, first=3, rows=2)

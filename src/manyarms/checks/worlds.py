@@ -12,13 +12,13 @@ from ..policies.base import DOUBLING
 from ..streams import NOISE_STREAM, bits_at, replication_key, stream_key
 from ..trace import COLUMNS
 from ..world import World
-from .promises import SEED, hold, is_frozen, promise, survives_json
-from .runs import BUSY_POLICY, PLAIN, begin_fills_arrays, compiled_equals_plain, fields_keep_their_types, played
+from .promises import SEED, hold, promise
+from .runs import BUSY_POLICY, PLAIN, played
 
 OTHER_POLICY = Blackbox(base=UCB(), beta=1.0, horizon=DOUBLING)
 
 
-@promise
+@promise("world")
 def same_seed_same_arms(world: World) -> None:
     """The arms of a replication are the same whenever it begins, and other ones have others."""
     key, other = replication_key(SEED, 0), replication_key(SEED, 1)
@@ -33,7 +33,7 @@ def same_seed_same_arms(world: World) -> None:
     hold(first != others or len(set(first)) == 1, "two replications have the same arms")
 
 
-@promise
+@promise("world")
 def means_are_means(world: World) -> None:
     """Every mean lies in [0, 1], every reward is a finite number."""
     log = played(BUSY_POLICY, world, 1000, loop=PLAIN)[1]
@@ -43,7 +43,7 @@ def means_are_means(world: World) -> None:
     hold(np.isfinite(log.reward).all(), "a reward is not a finite number")
 
 
-@promise
+@promise("world")
 def rewards_average_to_the_mean(world: World) -> None:
     """The expectation of a reward is the mean of the arm."""
     noise = world.noise.start()
@@ -57,7 +57,7 @@ def rewards_average_to_the_mean(world: World) -> None:
         hold(abs(average - mean) <= allowed, f"rewards of an arm with mean {mean} average {average:.4g}")
 
 
-@promise
+@promise("world")
 def sums_match_the_log(world: World) -> None:
     """Regret, reward, V, V_R, L and L_R are what the log adds up to, at every checkpoint."""
     horizon = 500
@@ -79,7 +79,7 @@ def sums_match_the_log(world: World) -> None:
             hold(found == wanted[column], f"{column} at round {end} is {found!r}, the log says {wanted[column]!r}")
 
 
-@promise
+@promise("world")
 def plays_are_the_same_for_all(world: World) -> None:
     """The n-th play of an arm is the same event for every policy."""
     key = replication_key(SEED, 2)
@@ -102,7 +102,7 @@ def plays_are_the_same_for_all(world: World) -> None:
             means[arm] = next_mean
 
 
-@promise
+@promise("world")
 def replications_are_independent(world: World) -> None:
     """A replication is the same alone, among others, and on any number of threads."""
     many = played(BUSY_POLICY, world, 200, rows=7)[0]
@@ -112,19 +112,3 @@ def replications_are_independent(world: World) -> None:
     for threads in (1, 3):
         run = simulate({"it": BUSY_POLICY}, world, 200, 7, SEED, checkpoints=[1, 2, 50, 100], threads=threads, log=True)
         hold(run["it"].tobytes() == many.tobytes(), f"simulated on {threads} threads, the replications differ")
-
-
-WORLD_PROMISES = (
-    survives_json,
-    is_frozen,
-    same_seed_same_arms,
-    means_are_means,
-    rewards_average_to_the_mean,
-    sums_match_the_log,
-    plays_are_the_same_for_all,
-    replications_are_independent,
-    fields_keep_their_types,
-    begin_fills_arrays,
-    compiled_equals_plain,
-)
-"""What every world promises."""
