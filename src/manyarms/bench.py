@@ -94,15 +94,7 @@ def policy_ns(spec: Policy, horizon: int, rounds: int) -> float:
 
 
 def measure(turns: int = 9, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
-    """All figures, as plain values.
-
-    Parameters
-    ----------
-    turns
-        How often everything is timed; the median counts.
-    say
-        Told what is being measured.
-    """
+    """All figures, as plain values: medians over so many turns. ``say`` is told what is being measured."""
     timed = policies_timed()
     say("compiling")
     floor_ns(1000)

@@ -395,12 +395,7 @@ def _is_ours(value: Any) -> bool:
 def compile_errors(name: str, target: str = "") -> Iterator[None]:
     """While this lasts, an error of the compiler becomes a short one that says whose kernels it is about.
 
-    Parameters
-    ----------
-    name
-        What is compiled.
-    target
-        For what, and what to do instead; nothing for this processor.
+    ``target`` says for what they are compiled, and what to do instead; nothing for this processor.
     """
     try:
         yield

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .gpu import GPU, chosen_device
-from .players import Processor
+from .players import Player
 from .policies.base import Policy
 from .replication import Job, Run
 from .reservoirs import Reservoir
@@ -94,7 +94,7 @@ def simulate(
     for name, spec in named.items():
         warn_of_other_top(name, spec, world)
     runs = {name: Run(spec, job) for name, spec in named.items()}
-    player = GPU(job, list(runs.values())) if device == "gpu" else Processor(job, threads)
+    player = GPU(job, list(runs.values())) if device == "gpu" else Player(job, threads)
     complete = player.play_all(list(runs.values()), progress)
     for name, run in runs.items():
         if run.out[:, -1, COLUMNS.index("arms")].max() > MOST_ARMS:
