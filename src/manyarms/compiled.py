@@ -230,49 +230,42 @@ def _load_side_by_side(_typing: Any, ones: Any, others: Any, _place: Any) -> Any
     return types.Tuple((ones.dtype, others.dtype))(ones, others, types.intp), generate
 
 
-def _compiled_store_both(integers: Any, floats: Any, place: int, integer: int, value: float) -> None:
-    if on_gpu():
-        _store_side_by_side(integers, floats, place, integer, value)  # type: ignore[call-arg]
-    else:  # as an unsigned number the place needs no check for counting from the end
-        integers[np.uint64(place)] = integer
-        floats[np.uint64(place)] = value
+@with_body(lambda place: np.uint64(place))
+def unsigned(place: int) -> int:
+    """A place in an array, from the beginning: compiled, it needs no check for counting from the end."""
+    return place
 
 
-@with_body(_compiled_store_both)
+@kernel
 def store_both(integers: Any, floats: Any, place: int, integer: int, value: float) -> None:
     """Write one entry each of two arrays, of integers and of floats.
 
     In their state the two come one after the other. Then they lie side by side on a GPU, as
     `manyarms.cuda` sees to, and are written in one go.
     """
-    integers[place] = integer
-    floats[place] = value
-
-
-def _compiled_load_both(integers: Any, floats: Any, place: int) -> tuple[int, float]:
     if on_gpu():
-        return _load_side_by_side(integers, floats, place)  # type: ignore[call-arg]
-    return integers[np.uint64(place)], floats[np.uint64(place)]
+        _store_side_by_side(integers, floats, place, integer, value)  # type: ignore[call-arg]
+    else:
+        integers[unsigned(place)] = integer
+        floats[unsigned(place)] = value
 
 
-@with_body(_compiled_load_both)
+@kernel
 def load_both(integers: Any, floats: Any, place: int) -> tuple[int, float]:
     """Read one entry each of two such arrays."""
-    return integers[place], floats[place]
-
-
-def _compiled_load_two(numbers: Any, place: int) -> tuple[Any, Any]:
     if on_gpu():
-        return _load_side_by_side(numbers, numbers, place)  # type: ignore[call-arg]
-    return numbers[place], numbers[place + 1]
+        return _load_side_by_side(integers, floats, place)  # type: ignore[call-arg]
+    return integers[unsigned(place)], floats[unsigned(place)]
 
 
-@with_body(_compiled_load_two)
+@kernel
 def load_two(numbers: Any, place: int) -> tuple[Any, Any]:
     """Read two entries in a row, the first of them at an even place.
 
     On a GPU that takes one access, of an array that lies in one piece: see `manyarms.cuda.Layout`.
     """
+    if on_gpu():
+        return _load_side_by_side(numbers, numbers, place)  # type: ignore[call-arg]
     return numbers[place], numbers[place + 1]
 
 

@@ -52,29 +52,20 @@ class Trial:
         """How far it has come, in words."""
         return f"round {self.round} of {self.rounds}"
 
-    def ask(self) -> Choice:
-        """The next choice."""
-        self.round += 1
-        choice = cast(Choice, ask(self.policy, self.round, 0))
-        slots = f"slots({self.rounds}) is {self.slots}"
-        hold(0 <= choice.slot < self.slots, f"{self.where}: slot {choice.slot}, but {slots}")
-        return choice
-
-    def answer(self, choice: Choice) -> None:
-        """Pull the arm and tell the policy."""
-        self.world, _, _, reward = pull(self.world, choice.slot, choice.arm, self.round)
-        if self.calming:
-            reward = 0.0 if self.round <= self.rounds // 8 else 1.0
-        self.policy = tell(self.policy, choice, reward)
-        self.policy = observe(self.policy, self.world, choice)
-        self.answered = self.round
-
     def choices(self) -> Iterator[Choice]:
-        """Play all rounds; each choice is handed out before it is answered."""
+        """Play all rounds; each choice is handed out before its arm is pulled and the policy told."""
         while self.round < self.rounds:
-            choice = self.ask()
+            self.round += 1
+            choice = cast(Choice, ask(self.policy, self.round, 0))
+            slots = f"slots({self.rounds}) is {self.slots}"
+            hold(0 <= choice.slot < self.slots, f"{self.where}: slot {choice.slot}, but {slots}")
             yield choice
-            self.answer(choice)
+            self.world, _, _, reward = pull(self.world, choice.slot, choice.arm, self.round)
+            if self.calming:
+                reward = 0.0 if self.round <= self.rounds // 8 else 1.0
+            self.policy = tell(self.policy, choice, reward)
+            self.policy = observe(self.policy, self.world, choice)
+            self.answered = self.round
 
     def play(self) -> None:
         """Play all rounds."""
