@@ -8,12 +8,11 @@ short runs with fixed seeds, so the outcome is always the same.
 from ..bases import Base
 from ..drifts import Drift
 from ..noises import Noise
-from ..policies import Policy
+from ..policies import Blackbox, Policy, Subsample
 from ..reservoirs import PowerLaw, Reservoir
 from ..specs import Spec
 from ..world import World
-from . import policies, worlds  # noqa: F401, which adds their promises
-from .bases import base_checks
+from . import bases, policies, worlds  # noqa: F401, which adds their promises
 from .examples import examples as examples
 from .promises import Check as Check
 from .promises import CheckError as CheckError
@@ -33,13 +32,18 @@ def checks(spec: Spec) -> list[Check]:
     >>> "ask_changes_nothing" in names, "snapshots_go_on" in names  # nobody can play an oracle live
     (True, False)
     """
-    if isinstance(spec, Base):
-        return base_checks(spec)
     if isinstance(spec, (Reservoir, Drift, Noise)):
         spec = World(PowerLaw(beta=1.0)).replace(**{spec.kind: spec})
-    if isinstance(spec, (Policy, World)):
-        return promises_of(spec)
-    raise TypeError(f"checks: {spec!r} is not a policy, base, world, reservoir, drift or noise")
+    if not isinstance(spec, (Policy, Base, World)):
+        raise TypeError(f"checks: {spec!r} is not a policy, base, world, reservoir, drift or noise")
+    listed = promises_of(spec)
+    if isinstance(spec, Base):
+        about_the_policy = {"names_its_source", "is_frozen"}
+        # A low threshold, so that there are restarts in short runs.
+        for policy in (Blackbox(base=spec, beta=1.0, threshold=0.1), Subsample(base=spec, beta=1.0)):
+            others = [(name, check) for name, check in promises_of(policy) if name not in about_the_policy]
+            listed += [(f"{type(policy).__name__}.{name}", check) for name, check in others]
+    return listed
 
 
 def check(spec: Spec) -> None:

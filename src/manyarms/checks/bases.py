@@ -1,4 +1,4 @@
-"""The promises of bases: their own, and those of two policies that run them."""
+"""The promises of bases."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,10 +7,9 @@ import numpy as np
 
 from ..bases import Base
 from ..contract import Choice, learn, pick, renew
-from ..policies import Blackbox, Subsample
 from ..states import copied
 from ..streams import policy_key
-from .promises import SEED, Check, difference, hold, promise, promises_of
+from .promises import SEED, difference, hold, promise
 
 
 def _picks(base: Any, arms: int, horizon: float, rounds: int) -> Iterator[tuple[int, float]]:
@@ -48,14 +47,3 @@ def renewal_forgets(spec: Base) -> None:
         once = list(_picks(used, arms, 300.0, 120))
         fresh = list(_picks(spec.start(17), arms, 300.0, 120))
         hold(once == fresh, f"{arms} arms: a renewed base picked {once}, a new one {fresh}")
-
-
-def base_checks(spec: Base) -> list[Check]:
-    """The promises of a base, by name: its own, and those of two policies that run it."""
-    checks = promises_of(spec)
-    about_the_policy = {"names_its_source", "is_frozen"}
-    # A low threshold, so that there are restarts in short runs.
-    for policy in (Blackbox(base=spec, beta=1.0, threshold=0.1), Subsample(base=spec, beta=1.0)):
-        kind = type(policy).__name__
-        checks += [(f"{kind}.{name}", check) for name, check in promises_of(policy) if name not in about_the_policy]
-    return checks

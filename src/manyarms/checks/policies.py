@@ -12,9 +12,8 @@ from ..policies import Policy
 from ..policies.base import DOUBLING
 from ..replication import play_replications
 from ..states import copied, types_of
-from ..trace import Log
 from .promises import SEED, Broken, difference, hold, promise, shapes_of
-from .runs import BUSY_WORLD, Trial, trials
+from .runs import BUSY_WORLD, Trial, same_logs, trials
 
 
 def can_be_live(spec: Policy) -> bool:
@@ -181,8 +180,7 @@ def seeds_decide(spec: Policy) -> None:
         simulate({"it": spec}, BUSY_WORLD, 300, 1, seed, checkpoints=1, threads=1, log=True).log("it")
         for seed in (SEED, SEED, SEED + 1)
     ]
-    for name, first, second in zip(Log._fields, logs[0], logs[1], strict=True):
-        hold(first.tobytes() == second.tobytes(), f"two runs with one seed have another {name}")
+    same_logs(logs[0], logs[1], "in one run", "in another with the same seed")
     hold(logs[0].mean.tobytes() != logs[2].mean.tobytes(), "two seeds gave the same run")
 
 

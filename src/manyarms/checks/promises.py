@@ -46,7 +46,8 @@ def promise(*kinds: str, when: Callable[[Any], bool] = lambda spec: True) -> Cal
         @functools.wraps(function)
         def checked(spec: Any) -> None:
             words = (function.__doc__ or "").strip().splitlines()[0]
-            head = f"{label_of(spec)} breaks {function.__name__!r} ({words.rstrip('.')}): "
+            label = spec.label() if isinstance(spec, Spec) else repr(spec)
+            head = f"{label} breaks {function.__name__!r} ({words.rstrip('.')}): "
             try:
                 function(spec)
             except CheckError:  # of a promise that this one rests on
@@ -66,11 +67,6 @@ def promises_of(spec: Spec) -> list[Check]:
     """The promises that a spec of its kind makes by itself, by name."""
     made = [one.function for one in PROMISES if spec.kind in one.kinds and one.when(spec)]
     return [(function.__name__, functools.partial(function, spec)) for function in made]
-
-
-def label_of(spec: Any) -> str:
-    """What to call a spec, or what should have been one."""
-    return spec.label() if isinstance(spec, Spec) else repr(spec)
 
 
 def hold(condition: object, what: str) -> None:
@@ -144,14 +140,13 @@ def kind_of(leaf: Any) -> str:
     return next((kind for kind, types in NUMBERS.items() if isinstance(leaf, types)), type_of(leaf))
 
 
-def kinds_of(state: Any, name: str = "state") -> dict[str, str]:
-    """What every field of a state holds, by path."""
-    return {path: kind_of(leaf) for path, leaf in leaves(state, name)}
+def kinds_of(**states: Any) -> dict[str, str]:
+    """What every field of some states holds, by path."""
+    return {path: kind_of(leaf) for name, state in states.items() for path, leaf in leaves(state, name)}
 
 
-def keeps_kinds(state: Any, kinds: dict[str, str], when: str, name: str = "state") -> None:
+def keep_kinds(kinds: dict[str, str], when: str, **states: Any) -> None:
     """The promise is broken unless every field holds what it held at first."""
-    for path, leaf in leaves(state, name):
+    for path, leaf in (leaf for name, state in states.items() for leaf in leaves(state, name)):
         kind, wanted = kind_of(leaf), kinds.get(path, "in the state at all")
-        if kind != wanted:
-            raise Broken(f"{when}: {path} is {kind}, {leaf!r:.60}, not {wanted}")
+        hold(kind == wanted, f"{when}: {path} is {kind}, {leaf!r:.60}, not {wanted}")

@@ -20,7 +20,7 @@ from ..states import own_arrays
 from ..streams import replication_key
 from ..trace import COLUMNS, Log
 from ..world import World
-from .promises import SEED, hold, keeps_kinds, kinds_of, promise
+from .promises import SEED, hold, keep_kinds, kinds_of, promise
 
 BUSY_WORLD = World(PowerLaw(beta=1.0), Crash(probability=0.05, to=0.0), Bernoulli())
 """Arms break down all the time, so that a policy that can restart does."""
@@ -114,8 +114,7 @@ def begin_fills_arrays(spec: Policy | World) -> None:
     for array in own_arrays(scribbled):
         array.view(np.uint8)[:] = 0x5A
     run.play(0, 1, scribbled)
-    for name, one, other in zip(Log._fields, clean, run.logs[0], strict=True):
-        same_bits(one, other, f"{name} of round", "with zeros before begin", "with other numbers")
+    same_logs(clean, run.logs[0], "with zeros before begin", "with other numbers")
 
 
 @promise("policy", "world")
@@ -123,18 +122,15 @@ def fields_keep_their_types(spec: Policy | World) -> None:
     """A field of its state holds what it held at the start: a float in a field for whole numbers changes the type."""
     policy, world = in_company(spec)
     for trial in trials(policy, world):
-        policies = kinds_of(trial.spec.start(trial.rounds))
-        worlds = kinds_of(world.start(trial.slots), "world")
+        kinds = kinds_of(state=trial.spec.start(trial.rounds), world=world.start(trial.slots), choice=CHOICE)
         for choice in trial.choices():
             when = f"after round {trial.answered} of {trial.rounds}" if trial.answered else "after begin"
-            keeps_kinds(trial.policy, policies, when)
-            keeps_kinds(trial.world, worlds, when, "world")
-            keeps_kinds(choice, CHOICE_KINDS, trial.where, "choice")
-        keeps_kinds(trial.policy, policies, f"after the last of {trial.rounds} rounds")
-        keeps_kinds(trial.world, worlds, f"after the last of {trial.rounds} rounds", "world")
+            keep_kinds(kinds, when, state=trial.policy, world=trial.world)
+            keep_kinds(kinds, trial.where, choice=choice)
+        keep_kinds(kinds, f"after the last of {trial.rounds} rounds", state=trial.policy, world=trial.world)
 
 
-CHOICE_KINDS = kinds_of(Choice(slot=0, arm=0, probability=1.0, block=1, round=1), "choice")
+CHOICE = Choice(slot=0, arm=0, probability=1.0, block=1, round=1)
 
 
 @promise("policy", "world", when=lambda spec: why_not_compiled() is None and not IS_SIMULATED)
@@ -149,10 +145,15 @@ def compiled_equals_plain(spec: Policy | World) -> None:
     """The compiled loop does what the same source does as plain Python, to the bit."""
     compiled = played(*in_company(spec), 300, first=3, rows=2)
     plain = played(*in_company(spec), 300, first=3, rows=2, loop=PLAIN)
-    for name, one, other in zip(Log._fields, compiled[1], plain[1], strict=True):
-        same_bits(one, other, f"{name} of round")
+    same_logs(compiled[1], plain[1], "compiled", "plain")
     for number, column in enumerate(COLUMNS):
         same_bits(compiled[0][:, -1, number], plain[0][:, -1, number], f"final {column} of replication")
+
+
+def same_logs(one: Log, other: Log, one_way: str, other_way: str) -> None:
+    """Two logs are equal to the bit."""
+    for name, ones, others in zip(Log._fields, one, other, strict=True):
+        same_bits(ones, others, f"{name} of round", one_way, other_way)
 
 
 def same_bits(
