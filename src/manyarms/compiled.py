@@ -1,15 +1,9 @@
 """The compiler, kept in one place.
 
-No other file of the package imports numba (`manyarms.cuda` imports its GPU half). This one offers
-
-- ``kernel``: a small function over numbers, arrays and states. It stays an ordinary
-  Python function; compiled code that calls it gets it inlined.
-- ``dispatcher``: the same for a verb whose body is chosen by the type of its first argument.
-- ``loop``: a function that is compiled as a whole and releases the GIL.
-- ``row_of``: one replication's state out of the states of many, for a GPU.
-
-So live code runs the kernels as plain Python and never waits for a compiler, and a loop
-compiles exactly the same source. With ``NUMBA_DISABLE_JIT=1`` loops are plain Python too.
+No other file of the package imports numba (`manyarms.cuda` imports its GPU half). A ``kernel`` is a small function
+over numbers, arrays and states, which stays an ordinary Python function; a ``loop`` is compiled as a whole, with all
+kernels that it calls inlined, and releases the GIL. So live code runs the kernels as plain Python and never waits for
+a compiler, and a loop compiles exactly the same source. With ``NUMBA_DISABLE_JIT=1`` loops are plain Python too.
 
 Numba's on-disk cache looks only at the file of the cached function: after an edit in
 another file it would go on with the old kernel. The cache folder is therefore named by a
@@ -70,10 +64,7 @@ def source_digest() -> str:
     root = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(b"\0")
-        digest.update(path.read_bytes())
-        digest.update(b"\0")
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

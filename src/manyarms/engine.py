@@ -197,13 +197,11 @@ def named_policies(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -
                 raise TypeError(f"simulate: the names of policies must be text, not {name!r}")
         return dict(policies)
     kinds = [type(spec).__name__ for spec in specs]
-    named: dict[str, Policy] = {}
-    for spec, kind in zip(specs, kinds, strict=True):
-        name = spec.label() if kinds.count(kind) > 1 else kind
-        if name in named:
+    names = [spec.label() if kinds.count(kind) > 1 else kind for spec, kind in zip(specs, kinds, strict=True)]
+    for name in names:
+        if names.count(name) > 1:
             raise ValueError(f"simulate: the policy {name} is given twice; name them: {{'a': …, 'b': …}}")
-        named[name] = spec
-    return named
+    return dict(zip(names, specs, strict=True))
 
 
 def checkpoint_rounds(checkpoints: int | Sequence[int] | None, horizon: int) -> NDArray[np.int64]:
