@@ -177,7 +177,7 @@ class Layout:
     are as long as the first one, the world's, and not of unsigned integers, which hold what is looked up by
     other things than slots. An array of integers and one of floats that is the next field of the same state and as
     long, whatever their length, never part, and begin at an even place: ``load_both`` and ``store_both`` rely on
-    that. Every other array lies in one piece.
+    that. So do arrays of floats that are neighbouring fields and equally long. Every other array lies in one piece.
     """
 
     def __init__(self, state: Any) -> None:
@@ -191,9 +191,9 @@ class Layout:
         by_slot = [array for array in arrays if array.size == slots and array.dtype.kind != "u" and array.itemsize == 8]
         for side_by_side in _records(by_slot):
             self._place(side_by_side)
-        for pair in _pairs_of(state):
-            if id(pair[0]) not in self.slices:
-                self._place(pair)
+        for side_by_side in (*_pairs_of(state), *_rows_of_floats(state)):
+            if not any(id(array) in self.slices for array in side_by_side):
+                self._place(side_by_side)
         for array in arrays:
             if id(array) not in self.slices:
                 self._place([array])
@@ -217,6 +217,22 @@ def _pairs_of(state: Any) -> list[list[Any]]:
     """Arrays of 8-byte integers and floats, equally long, that are neighbouring fields of one state."""
     neighbours = (pair for inner in states_in(state) for pair in itertools.pairwise(inner))
     return [[one, other] for one, other in neighbours if _are_a_pair(one, other)]
+
+
+def _rows_of_floats(state: Any) -> list[list[Any]]:
+    """Up to RECORD bytes of floats, in equally long arrays that are neighbouring fields of one state."""
+    rows = []
+    for inner in states_in(state):
+        for (is_float, _), run in itertools.groupby(inner, key=_kind_of_float):
+            found = list(run) if is_float else []
+            rows += [found[first : first + RECORD // 8] for first in range(0, len(found), RECORD // 8)]
+    return rows
+
+
+def _kind_of_float(part: Any) -> tuple[bool, int]:
+    """Whether it is an array of floats that can be written, and its length."""
+    is_float = isinstance(part, np.ndarray) and part.dtype == np.float64 and bool(part.flags.writeable)
+    return is_float, part.size if is_float else 0
 
 
 def _are_a_pair(one: Any, other: Any) -> bool:
