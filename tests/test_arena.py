@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import manyarms as ma
 from manyarms.cli import main
-from manyarms.cli.options import command
+from manyarms.cli.options import written_out
 from manyarms.contract import begin, pull
 from manyarms.lab.arena import page as arena_page
 from manyarms.lab.arena import scores as arena_scores
@@ -565,7 +565,7 @@ def test_quick_has_a_folder_of_its_own(monkeypatch):
 
 
 def test_a_seed_of_nothing_is_in_the_command():
-    assert command("arena", quick=True, half=None, seed=0) == "manyarms arena --quick --seed 0"
+    assert written_out("arena", quick=True, half=None, seed=0) == "manyarms arena --quick --seed 0"
 
 
 @pytest.mark.parametrize(
@@ -578,10 +578,10 @@ def test_a_seed_of_nothing_is_in_the_command():
         (["--only", "zebra", "--quick"], "manyarms arena --quick --dry-run has all of them"),
         (["--out", "folder"], "--out 'folder' is a folder; give a file such as folder/arena.html"),
         (["--out", "page.png"], "--out 'page.png' must end in .html or .htm"),
-        (["--out", "file/page.html"], "file is a file, not a folder; give a file such as arena.html"),
+        (["--out", "file/page.html"], "file: Not a directory; give a file such as arena.html in another folder"),
         (["--out", ""], "--out '' names nothing; give a file such as arena.html"),
         (["--figures", "file"], "--figures 'file' is a file; give a folder such as figures"),
-        (["--figures", "file/in"], "file is a file, not a folder; give a folder such as figures"),
+        (["--figures", "file/in"], "file: Not a directory; give a folder such as figures in another folder"),
         (["--figures", ""], "--figures '' names nothing; give a folder such as figures"),
         (["--folder", "file"], "--folder 'file' is a file; give a folder such as results/arena"),
         (["--json", "--out", "page.html"], "writes neither page nor figures; leave out --json or --out"),

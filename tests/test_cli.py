@@ -436,7 +436,7 @@ def test_bench_enters_its_figures_in_a_ledger(tmp_path, capsys, monkeypatch):
 
 
 def test_the_command_that_gives_the_same_results_keeps_a_seed_of_nothing():
-    assert options.command("reproduce", mode="both", betas=[0.5, 1.0], seed=0) == (
+    assert options.written_out("reproduce", mode="both", betas=[0.5, 1.0], seed=0) == (
         "manyarms reproduce --mode both --betas 0.5 1.0 --seed 0"
     )
 

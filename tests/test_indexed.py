@@ -77,7 +77,7 @@ def test_a_new_subsample_reaches_the_index():
 
 @pytest.mark.compiled
 def test_an_index_of_ones_own_keeps_the_promises():
-    checks.check_base(Pessimist())
+    checks.check(Pessimist())
 
 
 def test_greedy_and_ucb_share_their_kernels():

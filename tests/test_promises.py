@@ -266,7 +266,7 @@ register(LooseState, begin=loose_begin, ask=loose_ask, tell=loose_tell, counts=l
     ],
 )
 def test_a_broken_policy_is_found_out(flaw, broken, what):
-    named = dict(checks.policy_checks(Loose(flaw)))
+    named = dict(checks.checks(Loose(flaw)))
     with pytest.raises(checks.CheckError, match=what) as raised:
         named[broken]()
     assert broken in str(raised.value)
@@ -274,7 +274,7 @@ def test_a_broken_policy_is_found_out(flaw, broken, what):
 
 
 def test_the_same_policy_without_a_flaw_keeps_those_promises():
-    named = dict(checks.policy_checks(Loose()))
+    named = dict(checks.checks(Loose()))
     for name in (
         "ask_changes_nothing",
         "slots_stay_in_range",
@@ -370,6 +370,6 @@ def test_a_world_with_means_beyond_one_is_found_out(monkeypatch):
 
 
 def test_checks_refuse_what_they_cannot_check():
-    for function in (checks.policy_checks, checks.base_checks, checks.world_checks, checks.checks):
+    for function in (checks.checks, checks.check):
         with pytest.raises(TypeError, match="3 is not a"):
             function(3)

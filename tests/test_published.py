@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manyarms as ma
-from manyarms.checks import policy_checks, world_checks
+from manyarms.checks import checks
 from manyarms.lab import figure_1, named_study
 from manyarms.lab.questions.figure_1 import DIFFERENCES, PUBLISHED, end_points, published_cell, published_policies
 from manyarms.lab.questions.published import Capped, RottingByBlocks, RottingByPlays, SameArms
@@ -15,10 +15,10 @@ CAPPED = [
     Capped(ma.Blackbox(base=ma.UCB(), beta=0.5, preset="published"), blocks=2),
 ]
 
-PROMISES = [(spec.label(), name, check) for spec in CAPPED for name, check in policy_checks(spec)] + [
+PROMISES = [(spec.label(), name, check) for spec in CAPPED for name, check in checks(spec)] + [
     (spec.label(), name, check)
     for spec in (RottingByPlays(), RottingByBlocks(length=7))
-    for name, check in world_checks(ma.World(ma.PowerLaw(beta=1.0), spec))
+    for name, check in checks(ma.World(ma.PowerLaw(beta=1.0), spec))
 ]
 
 

@@ -1,6 +1,7 @@
 """Specs: fields that check themselves, errors that name them, and JSON that nothing moves."""
 
 import dataclasses
+import functools
 import json
 import math
 import sys
@@ -23,8 +24,8 @@ from manyarms.specs import (
     Number,
     Positive,
     among,
-    at_least,
     checks_of,
+    count,
     of_kind,
     two_or_more,
     whole,
@@ -45,7 +46,7 @@ class Fields(Checked):
     above: Positive = 1
     part: Fraction = 0
     many: Count = 2.0
-    from_zero: Annotated[int, at_least(0)] = 0
+    from_zero: Annotated[int, functools.partial(count, least=0)] = 0
     any_number: Number = -0.0
     is_on: Flag = True
     word: Annotated[str, among(("one", "two"))] = "one"
@@ -56,7 +57,7 @@ class Fields(Checked):
     list_of: tuple[Fraction, ...] = ()
     maybe_list: tuple[Count, ...] | None = None
     noise: Noise = ma.Bernoulli()
-    base: Annotated[Base, of_kind(Base, such_as="ma.UCB()")] = ma.UCB()
+    base: Annotated[Base, of_kind(Base)] = ma.UCB()
     noises: Annotated[tuple[Noise, ...], two_or_more(Noise)] = (ma.Bernoulli(), ma.Exact())
     free: Any = None
     free_list: tuple[float, ...] = ()
@@ -125,7 +126,7 @@ def test_defaults_are_checked_too():
         ("noise", None, TypeError, "noise must be a Noise, not None"),
         ("noise", ma.Exact, TypeError, "noise must be a Noise, not <class 'manyarms.noises.Exact'>; write ma.Exact(…)"),
         ("noise", ma.Still(), TypeError, "noise must be a Noise, not Still()"),
-        ("base", "ucb", TypeError, "base must be a Base such as ma.UCB(), not 'ucb'"),
+        ("base", "ucb", TypeError, "base must be a Base, not 'ucb'"),
         ("noises", [ma.Exact()], ValueError, "noises must be two or more noises, not [Exact()]"),
         ("noises", (ma.Exact(), 3), ValueError, "noises must be two or more noises, not (Exact(), 3)"),
         ("noises", 3, ValueError, "noises must be a list, not 3"),
@@ -182,9 +183,10 @@ def test_unchecked_dataclasses_have_no_checks():
 FUTURE = """
 from __future__ import annotations
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Annotated, Any
 from manyarms.noises import Noise
-from manyarms.specs import Fraction, Positive, at_least, of_kind
+from manyarms.specs import Fraction, Positive, count, of_kind
 if TYPE_CHECKING:
     from manyarms.specs import Count
 
@@ -192,7 +194,7 @@ if TYPE_CHECKING:
 class OwnNoise(Noise):
     scale: Positive
     share: Fraction | None = None
-    steps: Annotated[int, at_least(2)] = 2
+    steps: Annotated[int, functools.partial(count, least=2)] = 2
     within: Noise | None = None
     def start(self) -> Any:
         return None

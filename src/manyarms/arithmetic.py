@@ -12,7 +12,7 @@ import struct
 
 import numpy as np
 
-from .compiled import kernel, with_compiled_body
+from .compiled import kernel, with_body
 
 LOG_2 = math.log(2.0)
 # The same in two parts: the first has so few bits that a small whole number times it is exact, the second
@@ -27,18 +27,16 @@ FRACTION_MASK = (1 << FRACTION_BITS) - 1
 BIAS = 1023
 
 
+@with_body(lambda value: np.float64(value).view(np.int64))
 def word_of(value: float) -> int:
     """The 64 bits of a float, as a signed integer."""
     return int(struct.unpack("<q", struct.pack("<d", value))[0])
 
 
+@with_body(lambda word: np.int64(word).view(np.float64))
 def float_of(word: int) -> float:
     """The float with these 64 bits."""
     return float(struct.unpack("<d", struct.pack("<q", word))[0])
-
-
-word_of = with_compiled_body(word_of, lambda value: np.float64(value).view(np.int64))
-float_of = with_compiled_body(float_of, lambda word: np.int64(word).view(np.float64))
 
 
 @kernel

@@ -1,12 +1,14 @@
 """Files that are written all at once or not at all."""
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 
-class at_once:  # noqa: N801, used as a statement
+@contextlib.contextmanager
+def at_once(path: Path) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its place at the end, on disk for good; nothing if it fails.
 
     Examples
@@ -18,33 +20,29 @@ class at_once:  # noqa: N801, used as a statement
     >>> target.read_text()
     '1 2 3'
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Cut, so that the name of a temporary file is never too long where that of the file itself is not.
+    shown = path.name.encode(errors="ignore")[:200].decode(errors="ignore")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{shown}.", suffix=".tmp")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        _keep(temporary)
+        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp's is for this user alone
+        os.replace(temporary, path)
+        _keep(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
 
-    def __enter__(self) -> Path:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Cut, so that the name of a temporary file is never too long where that of the file itself is not.
-        shown = self.path.name.encode(errors="ignore")[:200].decode(errors="ignore")
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{shown}.", suffix=".tmp")
+def _keep(path: Path) -> None:
+    """See that a file or folder is on disk for good."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
         os.close(handle)
-        self.temporary = Path(name)
-        return self.temporary
-
-    def __exit__(self, kind: Any, *_: object) -> None:
-        try:
-            if kind is None:
-                with open(self.temporary, "rb+") as written:
-                    os.fsync(written.fileno())
-                os.chmod(self.temporary, 0o666 & ~_umask())  # mkstemp's is for this user alone
-                os.replace(self.temporary, self.path)
-                folder = os.open(self.path.parent, os.O_RDONLY)
-                try:
-                    os.fsync(folder)
-                finally:
-                    os.close(folder)
-        finally:
-            self.temporary.unlink(missing_ok=True)
 
 
 def _umask() -> int:

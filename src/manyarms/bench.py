@@ -94,40 +94,21 @@ def policy_ns(spec: Policy, horizon: int, rounds: int) -> float:
 
 
 def measure(turns: int = 9, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
-    """All figures, as plain values.
-
-    Parameters
-    ----------
-    turns
-        How often everything is timed; the median counts.
-    say
-        Told what is being measured.
-    """
+    """All figures, as plain values: medians over so many turns. ``say`` is told what is being measured."""
     timed = policies_timed()
     say("compiling")
     floor_ns(1000)
     for spec in timed.values():
         policy_ns(spec, 1000, 1000)
+    figures: dict[str, Any] = {"machine": machine(), "rounds": ROUNDS}
     say(f"a round of each policy, {ROUNDS:,} rounds, {turns} turns")
-    floor, policies = costs(timed, turns)
+    figures["floor_ns"], figures["policies"] = costs(timed, turns)
     say(f"growth from horizon {SHORT:,} to {LONG:,}")
-    grown = {name: growth(spec) for name, spec in timed.items()}
+    figures["growth"] = {name: growth(spec) for name, spec in timed.items()}
     say("two threads against one")
-    threads = min_seconds(1) / min_seconds(2)
+    figures["threads"] = min_seconds(1) / min_seconds(2)
     say("memory and first call, in new processes")
-    fresh = in_new_process(FIRST_CALL)
-    memory = in_new_process(PEAK_MEMORY)
-    return {
-        "machine": machine(),
-        "rounds": ROUNDS,
-        "floor_ns": floor,
-        "policies": policies,
-        "growth": grown,
-        "threads": threads,
-        "memory_mb": memory["memory_mb"],
-        "first_call_s": fresh["first_call_s"],
-        "import_s": fresh["import_s"],
-    }
+    return figures | in_new_process(PEAK_MEMORY) | in_new_process(FIRST_CALL)
 
 
 def costs(timed: Mapping[str, Policy], turns: int) -> tuple[float, dict[str, dict[str, float]]]:
@@ -162,16 +143,14 @@ def growth(spec: Policy) -> dict[str, float]:
 
 def min_seconds(threads: int) -> float:
     """The least time of a simulation with this many threads."""
-    spec = Elimination(beta=1.0)
-
-    def once() -> float:
+    times = []
+    for _ in range(4):
         began = time.perf_counter()
-        result = simulate(spec, WORLD, horizon=1_000_000, replications=24, seed=1, threads=threads)
+        result = simulate(Elimination(beta=1.0), WORLD, 1_000_000, replications=24, seed=1, threads=threads)
         if not result.is_complete:
             raise KeyboardInterrupt
-        return time.perf_counter() - began
-
-    return min(once() for _ in range(4))
+        times.append(time.perf_counter() - began)
+    return min(times)
 
 
 FIRST_CALL = """
@@ -188,9 +167,8 @@ print(json.dumps({"import_s": imported - began, "first_call_s": done - imported}
 PEAK_MEMORY = """
 import json
 import manyarms as ma
-from manyarms.bench import policies_timed, peak_memory_mb
-world = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting(rate="1/t"), ma.Bernoulli())
-ma.simulate(policies_timed(), world, horizon=10_000_000, seed=1)
+from manyarms.bench import WORLD, peak_memory_mb, policies_timed
+ma.simulate(policies_timed(), WORLD, horizon=10_000_000, seed=1)
 print(json.dumps({"memory_mb": peak_memory_mb()}))
 """
 
@@ -211,11 +189,8 @@ def in_new_process(program: str) -> dict[str, float]:
 
 def machine() -> dict[str, str]:
     """What this was measured on."""
-    return {
-        "processor": processor_name(),
-        "python": platform.python_version(),
-        "numba": importlib.metadata.version("numba"),
-    }
+    numba = importlib.metadata.version("numba")
+    return {"processor": processor_name(), "python": platform.python_version(), "numba": numba}
 
 
 def processor_name() -> str:
@@ -232,18 +207,13 @@ def processor_name() -> str:
 
 def report(figures: dict[str, Any]) -> str:
     """The figures as text."""
-    table = Table(
-        [{"policy": "floor", "ns a round": figures["floor_ns"], "ratio": 1.0, "growth 10^5 to 10^7": float("nan")}]
-        + [
-            {
-                "policy": name,
-                "ns a round": found["ns"],
-                "ratio": found["ratio"],
-                "growth 10^5 to 10^7": figures["growth"][name]["ratio"],
-            }
-            for name, found in figures["policies"].items()
-        ]
-    )
+    costs = {"floor": {"ns": figures["floor_ns"], "ratio": 1.0}} | figures["policies"]
+    growth = {name: grown["ratio"] for name, grown in figures["growth"].items()} | {"floor": float("nan")}
+    rows = [
+        {"policy": name, "ns a round": cost["ns"], "ratio": cost["ratio"], "growth 10^5 to 10^7": growth[name]}
+        for name, cost in costs.items()
+    ]
+    table = Table(rows)
     return (
         f"{table}\n\n"
         f"two threads against one   {figures['threads']:.2f} times as fast\n"

@@ -1,15 +1,9 @@
 """The compiler, kept in one place.
 
-No other file of the package imports numba (`manyarms.cuda` imports its GPU half). This one offers
-
-- ``kernel``: a small function over numbers, arrays and states. It stays an ordinary
-  Python function; compiled code that calls it gets it inlined.
-- ``dispatcher``: the same for a verb whose body is chosen by the type of its first argument.
-- ``loop``: a function that is compiled as a whole and releases the GIL.
-- ``row_of``: one replication's state out of the states of many, for a GPU.
-
-So live code runs the kernels as plain Python and never waits for a compiler, and a loop
-compiles exactly the same source. With ``NUMBA_DISABLE_JIT=1`` loops are plain Python too.
+No other file of the package imports numba (`manyarms.cuda` imports its GPU half). A ``kernel`` is a small function
+over numbers, arrays and states, which stays an ordinary Python function; a ``loop`` is compiled as a whole, with all
+kernels that it calls inlined, and releases the GIL. So live code runs the kernels as plain Python and never waits for
+a compiler, and a loop compiles exactly the same source. With ``NUMBA_DISABLE_JIT=1`` loops are plain Python too.
 
 Numba's on-disk cache looks only at the file of the cached function: after an edit in
 another file it would go on with the old kernel. The cache folder is therefore named by a
@@ -70,10 +64,7 @@ def source_digest() -> str:
     root = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(b"\0")
-        digest.update(path.read_bytes())
-        digest.update(b"\0")
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
@@ -87,14 +78,9 @@ _CACHE_NAME = re.compile(r"[0-9a-f]{16}(-boundscheck)?")
 
 def cache_roots() -> list[Path]:
     """Where compile caches may lie, the preferred place first."""
-    roots = []
-    if os.environ.get("MANYARMS_CACHE_DIR"):
-        roots.append(Path(os.environ["MANYARMS_CACHE_DIR"]))
-    elif os.environ.get("NUMBA_CACHE_DIR"):
-        roots.append(Path(os.environ["NUMBA_CACHE_DIR"]) / "manyarms")
-    elif os.environ.get("XDG_CACHE_HOME"):
-        roots.append(Path(os.environ["XDG_CACHE_HOME"]) / "manyarms")
-    else:
+    places = {"MANYARMS_CACHE_DIR": "", "NUMBA_CACHE_DIR": "manyarms", "XDG_CACHE_HOME": "manyarms"}
+    roots = [Path(os.environ[name]) / inside for name, inside in places.items() if os.environ.get(name)][:1]
+    if not roots:
         with contextlib.suppress(RuntimeError):  # some containers have no home
             roots.append(Path.home() / ".cache" / "manyarms")
     roots.append(Path(tempfile.gettempdir()) / f"manyarms-{_user()}")
@@ -138,25 +124,22 @@ CACHE_FOLDER = _open_cache() if IS_COMPILING else None
 """Where compiled code is kept; None if nothing is: with the compiler off, or where no folder can be written."""
 
 
-@contextlib.contextmanager
-def _our_cache_folder() -> Iterator[None]:
-    """Point numba at our cache while one of our functions is decorated, and nobody else's."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE_FOLDER or "")
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before
+def with_body(compiled_body: Callable[..., Any]) -> Callable[[F], F]:
+    """Make a function a kernel that compiles another body than its Python one: machine words, hints to the compiler."""
+
+    def decorated(function: F) -> F:
+        @overload(function, **_INLINED)
+        def _compiled(*_args: Any, **_kwargs: Any) -> Callable[..., Any]:
+            return compiled_body
+
+        return function
+
+    return decorated
 
 
 def kernel(function: F) -> F:
     """Let compiled code call ``function``; in Python it remains the plain function."""
-
-    @overload(function, **_INLINED)
-    def _compiled(*_args: Any, **_kwargs: Any) -> F:
-        return function
-
-    return function
+    return with_body(function)(function)
 
 
 def dispatcher(verb: F, body_for: Callable[[type], Callable[..., Any] | None]) -> None:
@@ -166,16 +149,6 @@ def dispatcher(verb: F, body_for: Callable[[type], Callable[..., Any] | None]) -
     def _compiled(state: Any, *_args: Any) -> Callable[..., Any] | None:
         state_type = getattr(state, "instance_class", None)
         return None if state_type is None else body_for(state_type)
-
-
-def with_compiled_body(function: F, compiled_body: Callable[..., Any]) -> F:
-    """A kernel that compiles another body than its Python one: machine words, hints to the compiler."""
-
-    @overload(function, **_INLINED)
-    def _compiled(*_args: Any) -> Callable[..., Any]:
-        return compiled_body
-
-    return function
 
 
 @_numba_intrinsic
@@ -190,12 +163,10 @@ def _expect_false(_typing: Any, _condition: Any) -> Any:
     return types.boolean(types.boolean), generate
 
 
+@with_body(lambda condition: _expect_false(condition))  # type: ignore[call-arg]
 def rarely(condition: bool) -> bool:
     """The condition, with a hint to the compiler that it is hardly ever true."""
     return condition
-
-
-rarely = with_compiled_body(rarely, lambda condition: _expect_false(condition))  # type: ignore[call-arg]
 
 
 @_numba_intrinsic
@@ -206,28 +177,28 @@ def _on_gpu(_typing: Any) -> Any:
     return types.boolean(), generate
 
 
+@with_body(lambda: _on_gpu())  # type: ignore[call-arg]
 def on_gpu() -> bool:
     """Whether this is compiled for a GPU; known while compiling, so that the other way costs nothing."""
     return False
 
 
-on_gpu = with_compiled_body(on_gpu, lambda: _on_gpu())  # type: ignore[call-arg]
+TWO_WORDS = ir.VectorType(ir.IntType(64), 2)
 
 
-def _address_of(context: Any, builder: Any, array_type: Any, array: Any, place: Any, words: int) -> Any:
-    """Where an entry of an array lies, as the address of ``words`` words of 64 bits; and their type."""
+def _address_of(context: Any, builder: Any, array_type: Any, array: Any, place: Any) -> Any:
+    """Where an entry of an array lies, as the address of two words of 64 bits."""
     layout = context.make_array(array_type)(context, builder, array)
     (stride,) = cgutils.unpack_tuple(builder, layout.strides, 1)
     address = builder.add(builder.ptrtoint(layout.data, stride.type), builder.mul(place, stride))
-    vector = ir.VectorType(ir.IntType(64), words)
-    return builder.inttoptr(address, vector.as_pointer()), vector
+    return builder.inttoptr(address, TWO_WORDS.as_pointer())
 
 
 @_numba_intrinsic
 def _store_side_by_side(_typing: Any, ones: Any, _others: Any, _place: Any, _one: Any, _other: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, two = _address_of(context, builder, signature.args[0], arguments[0], arguments[2], 2)
-        pair = ir.Constant(two, ir.Undefined)
+        address = _address_of(context, builder, signature.args[0], arguments[0], arguments[2])
+        pair = ir.Constant(TWO_WORDS, ir.Undefined)
         for place, word in enumerate((arguments[3], builder.bitcast(arguments[4], ir.IntType(64)))):
             pair = builder.insert_element(pair, word, ir.IntType(32)(place))
         builder.store(pair, address, align=16)
@@ -239,8 +210,7 @@ def _store_side_by_side(_typing: Any, ones: Any, _others: Any, _place: Any, _one
 @_numba_intrinsic
 def _load_side_by_side(_typing: Any, ones: Any, others: Any, _place: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, _ = _address_of(context, builder, signature.args[0], arguments[0], arguments[2], 2)
-        pair = builder.load(address, align=16)
+        pair = builder.load(_address_of(context, builder, signature.args[0], arguments[0], arguments[2]), align=16)
         words = (builder.extract_element(pair, ir.IntType(32)(place)) for place in (0, 1))
         found = [
             builder.bitcast(word, context.get_value_type(kind))
@@ -251,81 +221,51 @@ def _load_side_by_side(_typing: Any, ones: Any, others: Any, _place: Any) -> Any
     return types.Tuple((ones.dtype, others.dtype))(ones, others, types.intp), generate
 
 
-@_numba_intrinsic
-def _load_four(_typing: Any, array: Any, _place: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, _ = _address_of(context, builder, signature.args[0], arguments[0], arguments[1], 2)
-        pairs = [builder.load(builder.gep(address, [ir.IntType(64)(half)]), align=16) for half in (0, 1)]
-        found = [builder.extract_element(pair, ir.IntType(32)(place)) for pair in pairs for place in (0, 1)]
-        return context.make_tuple(builder, signature.return_type, found)
-
-    return types.UniTuple(types.int64, 4)(array, types.intp), generate
+@with_body(lambda place: np.uint64(place))
+def unsigned(place: int) -> int:
+    """A place in an array, from the beginning: compiled, it needs no check for counting from the end."""
+    return place
 
 
+@kernel
 def store_both(integers: Any, floats: Any, place: int, integer: int, value: float) -> None:
     """Write one entry each of two arrays, of integers and of floats.
 
     In their state the two come one after the other. Then they lie side by side on a GPU, as
     `manyarms.cuda` sees to, and are written in one go.
     """
-    integers[place] = integer
-    floats[place] = value
-
-
-def _compiled_store_both(integers: Any, floats: Any, place: int, integer: int, value: float) -> None:
     if on_gpu():
         _store_side_by_side(integers, floats, place, integer, value)  # type: ignore[call-arg]
-    else:  # as an unsigned number the place needs no check for counting from the end
-        integers[np.uint64(place)] = integer
-        floats[np.uint64(place)] = value
+    else:
+        integers[unsigned(place)] = integer
+        floats[unsigned(place)] = value
 
 
-store_both = with_compiled_body(store_both, _compiled_store_both)
-
-
+@kernel
 def load_both(integers: Any, floats: Any, place: int) -> tuple[int, float]:
     """Read one entry each of two such arrays."""
-    return integers[place], floats[place]
-
-
-def _compiled_load_both(integers: Any, floats: Any, place: int) -> tuple[int, float]:
     if on_gpu():
         return _load_side_by_side(integers, floats, place)  # type: ignore[call-arg]
-    return integers[np.uint64(place)], floats[np.uint64(place)]
+    return integers[unsigned(place)], floats[unsigned(place)]
 
 
-load_both = with_compiled_body(load_both, _compiled_load_both)
-
-
+@kernel
 def load_two(numbers: Any, place: int) -> tuple[Any, Any]:
-    """Read two entries in a row, the first of them at an even place; one access on a GPU, as for ``load_four``."""
-    return numbers[place], numbers[place + 1]
+    """Read two entries in a row, the first of them at an even place.
 
-
-def _compiled_load_two(numbers: Any, place: int) -> tuple[Any, Any]:
+    On a GPU that takes one access, of an array that lies in one piece: see `manyarms.cuda.Layout`.
+    """
     if on_gpu():
         return _load_side_by_side(numbers, numbers, place)  # type: ignore[call-arg]
     return numbers[place], numbers[place + 1]
 
 
-load_two = with_compiled_body(load_two, _compiled_load_two)
-
-
-def load_four(integers: Any, place: int) -> tuple[int, int, int, int]:
-    """Read four integers in a row, the first of them at a multiple of four.
-
-    On a GPU that takes two accesses instead of four, of an array that lies in one piece: see `manyarms.cuda.Layout`.
-    """
-    return integers[place], integers[place + 1], integers[place + 2], integers[place + 3]
-
-
-def _compiled_load_four(integers: Any, place: int) -> tuple[int, int, int, int]:
-    if on_gpu():
-        return _load_four(integers, place)  # type: ignore[call-arg]
-    return integers[place], integers[place + 1], integers[place + 2], integers[place + 3]
-
-
-load_four = with_compiled_body(load_four, _compiled_load_four)
+@kernel
+def load_four(numbers: Any, place: int) -> tuple[Any, Any, Any, Any]:
+    """Read four entries in a row, the first of them at a multiple of four; two accesses on a GPU."""
+    first, second = load_two(numbers, place)
+    third, fourth = load_two(numbers, place + 2)
+    return first, second, third, fourth
 
 
 class Shared(NamedTuple):
@@ -400,11 +340,14 @@ class Loop:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        with _our_cache_folder():
-            self.cached = numba.njit(cache=CACHE_FOLDER is not None, nogil=True, _nrt=False, error_model="numpy")(
-                function
-            )
-        self.uncached = numba.njit(nogil=True, _nrt=False, error_model="numpy")(function)
+        options = {"nogil": True, "_nrt": False, "error_model": "numpy"}
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(CACHE_FOLDER or "")  # for our functions, and nobody else's
+        try:
+            self.cached = numba.njit(cache=CACHE_FOLDER is not None, **options)(function)
+        finally:
+            numba.config.CACHE_DIR = before
+        self.uncached = numba.njit(**options)(function)
 
     def __call__(self, *args: Any) -> Any:
         """Run the copy that fits the arguments."""
@@ -427,9 +370,8 @@ class Loop:
         return [*self.cached.signatures, *self.uncached.signatures]
 
 
-def loop(function: Callable[..., Any]) -> Loop:
-    """Compile ``function`` as a whole, on its first call for each set of argument types."""
-    return Loop(function)
+loop = Loop
+"""The decorator that compiles a function as a whole, on its first call for each set of argument types."""
 
 
 def _is_ours(value: Any) -> bool:
@@ -442,12 +384,7 @@ def _is_ours(value: Any) -> bool:
 def compile_errors(name: str, target: str = "") -> Iterator[None]:
     """While this lasts, an error of the compiler becomes a short one that says whose kernels it is about.
 
-    Parameters
-    ----------
-    name
-        What is compiled.
-    target
-        For what, and what to do instead; nothing for this processor.
+    ``target`` says for what they are compiled, and what to do instead; nothing for this processor.
     """
     try:
         yield

@@ -88,14 +88,9 @@ VERBS: dict[str, Verb] = {}
 def verb(name: str, default: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """A generic function, whose kernel is found by the type of its first argument."""
     entry = VERBS[name] = Verb(name, default)
-    kernels = entry.kernels
 
     def call(state: Any, *args: Any) -> Any:
-        try:
-            kernel = kernels[type(state)]
-        except KeyError:
-            kernel = entry.kernel_for(type(state))
-        return kernel(state, *args)
+        return entry.kernel_for(type(state))(state, *args)
 
     call.__name__ = call.__qualname__ = name
     dispatcher(call, entry.kernel_for)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .gpu import GPU, chosen_device
-from .players import Processor
+from .players import Player
 from .policies.base import Policy
 from .replication import Job, Run
 from .reservoirs import Reservoir
@@ -94,10 +94,14 @@ def simulate(
     for name, spec in named.items():
         warn_of_other_top(name, spec, world)
     runs = {name: Run(spec, job) for name, spec in named.items()}
-    player = GPU(job, list(runs.values())) if device == "gpu" else Processor(job, threads)
+    player = GPU(job, list(runs.values())) if device == "gpu" else Player(job, threads)
     complete = player.play_all(list(runs.values()), progress)
     for name, run in runs.items():
-        check_arms(name, run)
+        if run.out[:, -1, COLUMNS.index("arms")].max() > MOST_ARMS:
+            raise OverflowError(
+                f"{name} drew more than {MOST_ARMS:,} arms, beyond which random numbers repeat; cap its subsamples "
+                "(cap=True) or choose a shorter horizon"
+            )
     return Result(
         policies={name: run.spec for name, run in runs.items()},
         world=world,
@@ -129,15 +133,6 @@ def checked_job(
         checkpoints=checkpoint_rounds(checkpoints, rounds),
         log=flag("simulate", "log", log),
     )
-
-
-def check_arms(name: str, run: Run) -> None:
-    """Refuse a run that drew arms beyond the last address."""
-    if run.out[:, -1, COLUMNS.index("arms")].max() > MOST_ARMS:
-        raise OverflowError(
-            f"{name} drew more than {MOST_ARMS:,} arms, beyond which random numbers repeat; cap its subsamples "
-            "(cap=True) or choose a shorter horizon"
-        )
 
 
 def play_range(
@@ -202,13 +197,11 @@ def named_policies(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -
                 raise TypeError(f"simulate: the names of policies must be text, not {name!r}")
         return dict(policies)
     kinds = [type(spec).__name__ for spec in specs]
-    named: dict[str, Policy] = {}
-    for spec, kind in zip(specs, kinds, strict=True):
-        name = spec.label() if kinds.count(kind) > 1 else kind
-        if name in named:
+    names = [spec.label() if kinds.count(kind) > 1 else kind for spec, kind in zip(specs, kinds, strict=True)]
+    for name in names:
+        if names.count(name) > 1:
             raise ValueError(f"simulate: the policy {name} is given twice; name them: {{'a': …, 'b': …}}")
-        named[name] = spec
-    return named
+    return dict(zip(names, specs, strict=True))
 
 
 def checkpoint_rounds(checkpoints: int | Sequence[int] | None, horizon: int) -> NDArray[np.int64]:

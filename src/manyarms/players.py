@@ -1,9 +1,5 @@
-"""Players: what plays the runs of a job, chunk by chunk, and hands chunks to its workers.
+"""Players: what plays the runs of a job, chunk by chunk, and hands chunks to its workers."""
 
-``Processor`` is one; `manyarms.gpu` has the other.
-"""
-
-import abc
 import concurrent.futures
 from collections.abc import Callable
 from typing import Any
@@ -19,20 +15,24 @@ Progress = Callable[[int, int], None]
 """Told the number of rounds played and the number in all."""
 
 
-class Player(abc.ABC):
-    """Abstract: plays chunks of replications."""
+class Player:
+    """Plays chunks of replications on the cores of this machine; `manyarms.gpu` has another, which plays on a GPU."""
 
-    job: Job
-    workers: int  # how many chunks are under way at a time
-    stop: Any  # one number: once it is not 0, chunks are left
+    def __init__(self, job: Job, threads: int) -> None:
+        self.job = job
+        self.workers = threads  # how many chunks are under way at a time
+        self.stop: Any = np.zeros(1, dtype=np.int64)  # once it is not 0, chunks are left
+        # Small enough that every thread has a share, and one replication at a time when logging.
+        share = -(-job.replications // threads)
+        self.size = 1 if job.log else max(1, min(CHUNK_ROUNDS // job.horizon, share))
 
-    @abc.abstractmethod
     def chunk_size(self, run: Run) -> int:
         """How many replications to play at a time."""
+        return self.size
 
-    @abc.abstractmethod
     def play(self, run: Run, first: int, last: int) -> int:
         """Play replications first … last - 1; return how many were finished."""
+        return run.play(first, last, stop=self.stop)
 
     def play_all(self, runs: list[Run], progress: Progress | None = None) -> bool:
         """Hand all replications of these runs to the workers; True unless interrupted by Ctrl-C."""
@@ -63,23 +63,3 @@ class Player(abc.ABC):
             for first in range(0, replications, size)
         )
         return [(runs[place], first, last) for first, place, last in chunks]
-
-
-class Processor(Player):
-    """Plays on the cores of this machine."""
-
-    def __init__(self, job: Job, threads: int) -> None:
-        self.job = job
-        self.workers = threads
-        self.stop = np.zeros(1, dtype=np.int64)
-        # Small enough that every thread has a share, and one replication at a time when logging.
-        share = -(-job.replications // threads)
-        self.size = 1 if job.log else max(1, min(CHUNK_ROUNDS // job.horizon, share))
-
-    def chunk_size(self, run: Run) -> int:
-        """How many replications to play at a time."""
-        return self.size
-
-    def play(self, run: Run, first: int, last: int) -> int:
-        """Play replications first … last - 1; return how many were finished."""
-        return run.play(first, last, stop=self.stop)

@@ -92,13 +92,8 @@ class Result:
         for name in self.policies:
             finished = len(self.replications[name])
             mean, half_width = mean_and_half_width(self.final_regret(name)) if finished else (math.nan, math.nan)
-            row: dict[str, Any] = {
-                "policy": name,
-                "replications": finished,
-                "mean regret": mean,
-                "± 95 %": half_width,
-            }
-            for column in ("restarts", "blocks", "arms", "V", "V_R", "L", "L_R"):
+            row = {"policy": name, "replications": finished, "mean regret": mean, "± 95 %": half_width}
+            for column in COLUMNS[2:]:
                 row[column] = float(self.final(name, column).mean()) if finished else math.nan
             rows.append(row)
         return Table(rows)
@@ -109,14 +104,13 @@ class Result:
             import pandas as pd
         except ImportError:
             raise ImportError("to_frame needs pandas: pip install 'manyarms[lab]'") from None
+        whole = dict.fromkeys(("restarts", "blocks", "arms", "L", "L_R"), "int64")
         frames = []
         for name, values in self.values.items():
-            frame = pd.DataFrame(values.reshape(-1, len(COLUMNS)), columns=list(COLUMNS))
+            frame = pd.DataFrame(values.reshape(-1, len(COLUMNS)), columns=list(COLUMNS)).astype(whole)
             frame.insert(0, "policy", name)
             frame.insert(1, "replication", np.repeat(self.replications[name], self.checkpoints.size))
             frame.insert(2, "round", np.tile(self.checkpoints, len(self.replications[name])))
-            for column in ("restarts", "blocks", "arms", "L", "L_R"):
-                frame[column] = frame[column].astype("int64")
             frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 

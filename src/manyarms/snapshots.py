@@ -99,7 +99,7 @@ def state_from_json(saved: Any, pattern: Any, where: str = "state") -> Any:
     if isinstance(pattern, tuple):
         names = names_of(pattern)
         if not isinstance(saved, dict) or set(saved) != set(names):
-            raise SnapshotError(f"{where}: expected the fields {', '.join(names)}, not {_brief(saved)}")
+            raise SnapshotError(f"{where}: expected the fields {', '.join(names)}, not {saved!r:.60}")
         parts = zip(names, pattern, strict=True)
         return rebuilt(pattern, {name: state_from_json(saved[name], part, f"{where}.{name}") for name, part in parts})
     return _leaf_from_json(saved, pattern, where)
@@ -112,18 +112,18 @@ def _leaf_from_json(saved: Any, pattern: Any, where: str) -> Any:
         return np.uint64(word_from_json(saved, where))
     if isinstance(pattern, (bool, np.bool_)):
         if not isinstance(saved, bool):
-            raise SnapshotError(f"{where}: expected true or false, not {_brief(saved)}")
+            raise SnapshotError(f"{where}: expected true or false, not {saved!r:.60}")
         return saved
     if isinstance(pattern, (int, np.integer)):
         if isinstance(saved, str):  # an unsigned word of an array, kept in a field for whole numbers
             return word_from_json(saved, where)
         if isinstance(saved, bool) or not isinstance(saved, int):
-            raise SnapshotError(f"{where}: expected a whole number, not {_brief(saved)}")
+            raise SnapshotError(f"{where}: expected a whole number, not {saved!r:.60}")
         return saved
     if saved in ("inf", "-inf", "nan"):
         return float(saved)
     if isinstance(saved, bool) or not isinstance(saved, (int, float)):
-        raise SnapshotError(f"{where}: expected a number, not {_brief(saved)}")
+        raise SnapshotError(f"{where}: expected a number, not {saved!r:.60}")
     return float(saved)
 
 
@@ -134,15 +134,15 @@ def word_from_json(saved: Any, where: str) -> int:
     except ValueError:
         word = None
     if isinstance(word, bool) or not isinstance(word, int) or not 0 <= word < 2**64:
-        raise SnapshotError(f"{where}: expected a 64-bit word such as '0x2a', not {_brief(saved)}")
+        raise SnapshotError(f"{where}: expected a 64-bit word such as '0x2a', not {saved!r:.60}")
     return word
 
 
 def _array_from_json(saved: Any, pattern: NDArray[Any], where: str) -> NDArray[Any]:
     if not isinstance(saved, dict) or set(saved) != {"dtype", "shape", "base64"}:
-        raise SnapshotError(f"{where}: expected an array with dtype, shape and base64, not {_brief(saved)}")
+        raise SnapshotError(f"{where}: expected an array with dtype, shape and base64, not {saved!r:.60}")
     if saved["dtype"] != pattern.dtype.newbyteorder("<").str:
-        raise SnapshotError(f"{where}: expected numbers of type {pattern.dtype.str}, not {_brief(saved['dtype'])}")
+        raise SnapshotError(f"{where}: expected numbers of type {pattern.dtype.str}, not {saved['dtype']!r:.60}")
     try:
         data = base64.b64decode(saved["base64"], validate=True)
         values = np.frombuffer(data, dtype=saved["dtype"]).reshape(saved["shape"])
@@ -151,8 +151,3 @@ def _array_from_json(saved: Any, pattern: NDArray[Any], where: str) -> NDArray[A
     if values.shape != pattern.shape:
         raise SnapshotError(f"{where}: expected an array of shape {pattern.shape}, not {values.shape}")
     return values.astype(pattern.dtype)  # a copy that can be written to
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"

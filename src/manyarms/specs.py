@@ -244,11 +244,6 @@ def count(owner: str, name: str, value: Any, least: int = 1) -> int:
     return int(plain_number(value))
 
 
-def at_least(least: int) -> Check:
-    """The check of a count that begins with another number than 1."""
-    return functools.partial(count, least=least)
-
-
 FURTHEST = 2**62
 """No whole number is beyond it."""
 
@@ -304,14 +299,13 @@ def each(check: Check) -> Check:
     return check_all
 
 
-def of_kind(kind: type[Spec], such_as: str = "") -> Check:
-    """The check of a spec of that kind; an example makes the error clearer."""
+def of_kind(kind: type[Spec]) -> Check:
+    """The check of a spec of that kind."""
 
     def check_kind(owner: str, name: str, value: Any) -> Any:
         if isinstance(value, kind):
             return value
-        wanted = f"{kind.__name__} such as {such_as}" if such_as else kind.__name__
-        raise TypeError(f"{owner}: {name} must be a {wanted}, not {value!r}{_remedy(owner, value)}")
+        raise TypeError(f"{owner}: {name} must be a {kind.__name__}, not {value!r}{_remedy(owner, value)}")
 
     return check_kind
 

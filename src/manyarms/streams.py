@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import cosine_of_turn, exponential, natural_log
-from .compiled import kernel, with_compiled_body
+from .compiled import kernel, with_body
 
 ARM_STREAM = 1
 NOISE_STREAM = 2
@@ -35,18 +35,16 @@ UNSET_KEY: Any = np.uint64(0)
 """A key before ``begin``. Its type tells the compiler what keys are."""
 
 
+@with_body(lambda value: np.uint64(value))
 def u64(value: int) -> int:
     """``value`` modulo 2^64, as an unsigned machine word where compiled."""
     return int(value) & MASK
 
 
+@with_body(lambda value: np.int64(value))
 def i64(value: int) -> int:
     """A word below 2^63 as a signed integer."""
     return int(value)
-
-
-u64 = with_compiled_body(u64, lambda value: np.uint64(value))
-i64 = with_compiled_body(i64, lambda value: np.int64(value))
 
 
 @kernel

@@ -25,13 +25,10 @@ class Table:
         names = list(self.rows[0])
         cells = [[_cell(row[name]) for name in names] for row in self.rows]
         widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
-        is_text = [isinstance(self.rows[0][name], str) for name in names]
+        sides = [str.ljust if isinstance(self.rows[0][name], str) else str.rjust for name in names]
         lines = []
         for line in [names, *cells]:
-            parts = [
-                cell.ljust(width) if text else cell.rjust(width)
-                for cell, width, text in zip(line, widths, is_text, strict=True)
-            ]
+            parts = (side(cell, width) for side, cell, width in zip(sides, line, widths, strict=True))
             lines.append("  ".join(parts).rstrip())
         return "\n".join(lines)
 

@@ -5,24 +5,14 @@ each round. The loop calls ``record`` in every round, and the type of the log de
 compiling whether that does anything.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .contract import Choice, register
 
-COLUMNS = (
-    "regret",
-    "reward",
-    "restarts",
-    "blocks",
-    "arms",
-    "V",
-    "V_R",
-    "L",
-    "L_R",
-)
+COLUMNS = ("regret", "reward", "restarts", "blocks", "arms", "V", "V_R", "L", "L_R")
 """What is kept at every checkpoint, in this order. Episodes are restarts + 1."""
 
 
@@ -47,16 +37,9 @@ class Log(NamedTuple):
 
 def new_log(rounds: int) -> Log:
     """An empty log of that many rounds."""
-    return Log(
-        arm=np.zeros(rounds, dtype=np.int64),
-        mean=np.zeros(rounds),
-        next_mean=np.zeros(rounds),
-        reward=np.zeros(rounds),
-        probability=np.zeros(rounds),
-        block=np.zeros(rounds, dtype=np.int64),
-        episode=np.zeros(rounds, dtype=np.int64),
-        drawn=np.zeros(rounds, dtype=np.int64),
-    )
+    whole = ("arm", "block", "episode", "drawn")
+    kinds: list[Any] = [np.int64 if name in whole else np.float64 for name in Log._fields]
+    return Log(*(np.zeros(rounds, dtype=kind) for kind in kinds))
 
 
 def record_nothing(

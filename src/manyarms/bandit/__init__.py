@@ -3,13 +3,8 @@
 It calls the same kernels as the simulation, as plain Python: nothing is compiled, and the
 decisions are those of the simulation to the bit.
 
-How late and odd answers are taken:
-
-- A tell may come late and in any order: the weight of a reward belongs to its decision.
-- A second tell for the same decision changes nothing.
-- A tell for a decision whose block has been closed meanwhile is counted and ignored.
-- A tell for a decision that was never made is an error, and so is a reward that is not a
-  number in range. Neither changes anything.
+A tell may come late and in any order: the weight of a reward belongs to its decision. What becomes of odd ones
+is in docs/live.md.
 
 Memory follows the arms the policy keeps and the decisions that await a reward, never the arms
 and items that have gone by.

@@ -154,14 +154,7 @@ class Bandit:
 
     def _decide(self) -> Decision:
         waiting = self._open.waiting.get(self._counts.blocks, 0)
-        choice = ask(self._state, self.asked + 1, waiting)
-        choice = Choice(
-            slot=int(choice.slot),
-            arm=int(choice.arm),
-            probability=float(choice.probability),
-            block=int(choice.block),
-            round=int(choice.round),
-        )
+        choice = Choice(*map(plain_number, ask(self._state, self.asked + 1, waiting)))
         is_new = choice.arm not in self._known.positions
         if is_new:
             self._known.add(choice.arm)
@@ -169,13 +162,7 @@ class Bandit:
                 self._prune(choice.arm)
         self.asked += 1
         self._open.add(self.asked, choice)
-        return Decision(
-            id=self.asked,
-            arm=choice.arm,
-            is_new=is_new,
-            probability=choice.probability,
-            item=self._known.taken.get(choice.arm),
-        )
+        return Decision(self.asked, choice.arm, is_new, choice.probability, self._known.taken.get(choice.arm))
 
     def _prune(self, newest: int) -> None:
         """Forget arms that the policy has let go, so that memory follows the arms kept."""

@@ -2,12 +2,13 @@
 
 import dataclasses
 import enum
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 from ..contract import Choice
 from ..snapshots import SnapshotError, rows_from_json
-from ..specs import count, positive
+from ..specs import Check, count, positive
 
 
 class Told(enum.StrEnum):
@@ -35,6 +36,12 @@ class NoMoreItems(LookupError):
     def __init__(self, message: str = "", decisions: Sequence[Decision] = ()) -> None:
         super().__init__(message)
         self.decisions = list(decisions)  # those that the same ask had made before
+
+
+FROM_ZERO = functools.partial(count, least=0)
+
+CHOICE_CHECKS: tuple[Check, ...] = (FROM_ZERO, FROM_ZERO, positive, count, count)
+"""What the fields of a saved choice must be."""
 
 
 class OpenDecisions:
@@ -69,20 +76,10 @@ class OpenDecisions:
         """Take over what ``to_json`` gave, of a policy with so many slots and blocks that was asked so often."""
         for place, (identity, *parts) in enumerate(rows_from_json(saved, "open", 1 + len(Choice._fields))):
             where = f"open[{place}]"
-            choice = _choice_from_json(parts, where)
+            checked = zip(CHOICE_CHECKS, Choice._fields, parts, strict=True)
+            choice = Choice(*(check("snapshot", f"{where}.{name}", part) for check, name, part in checked))
             if choice.slot >= slots or choice.block > blocks or choice.probability > 1.0:
                 raise SnapshotError(f"{where}: the policy makes no such choice: {choice!r}")
             if choice.round > asked or identity != choice.round or choice.round in self.choices:
                 raise SnapshotError(f"{where}: {identity!r} is not the id of an open decision")
             self.add(choice.round, choice)
-
-
-def _choice_from_json(saved: list[Any], where: str) -> Choice:
-    slot, arm, probability, block, round = saved
-    return Choice(
-        slot=count("snapshot", f"{where}.slot", slot, least=0),
-        arm=count("snapshot", f"{where}.arm", arm, least=0),
-        probability=positive("snapshot", f"{where}.probability", probability),
-        block=count("snapshot", f"{where}.block", block),
-        round=count("snapshot", f"{where}.round", round),
-    )

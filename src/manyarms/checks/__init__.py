@@ -1,66 +1,60 @@
 """The promises that every policy, base and world keeps, each as one small function.
 
-They are meant for specs of your own as much as for the package's: ``check_policy``,
-``check_base`` and ``check_world`` try them all and say which one is broken, by which spec, and
-how. ``policy_checks``, ``base_checks`` and ``world_checks`` list them by name, which makes one
-test of each. A promise is tried on short runs with fixed seeds, so the outcome is always the
-same.
+They are meant for specs of your own as much as for the package's: ``check`` tries them all and says which one is
+broken, by which spec, and how. ``checks`` lists them by name, which makes one test of each. A promise is tried on
+short runs with fixed seeds, so the outcome is always the same.
 """
 
 from ..bases import Base
-from ..drifts import Drift, Still
+from ..drifts import Drift
 from ..noises import Noise
-from ..policies import Policy
+from ..policies import Blackbox, Policy, Subsample
 from ..reservoirs import PowerLaw, Reservoir
 from ..specs import Spec
 from ..world import World
-from .bases import BASE_PROMISES, base_checks, check_base
-from .examples import examples
-from .policies import LIVE_PROMISES, POLICY_PROMISES, check_policy, policy_checks
-from .promises import Check, CheckError, promise
-from .runs import BUSY_WORLD
-from .worlds import WORLD_PROMISES, check_world, world_checks
-
-__all__ = [
-    "BASE_PROMISES",
-    "BUSY_WORLD",
-    "LIVE_PROMISES",
-    "POLICY_PROMISES",
-    "WORLD_PROMISES",
-    "Check",
-    "CheckError",
-    "base_checks",
-    "check_base",
-    "check_policy",
-    "check_world",
-    "checks",
-    "examples",
-    "policy_checks",
-    "promise",
-    "world_checks",
-]
+from . import bases, policies, worlds  # noqa: F401, which adds their promises
+from .examples import examples as examples
+from .promises import Check as Check
+from .promises import CheckError as CheckError
+from .promises import promise as promise
+from .promises import promises_of
+from .runs import BUSY_WORLD as BUSY_WORLD
 
 
 def checks(spec: Spec) -> list[Check]:
-    """The promises of any spec; a reservoir, drift or noise is tried in a world.
+    """The promises of any spec, by name; a reservoir, drift or noise is tried in a world, a base in two policies too.
 
     Examples
     --------
     >>> import manyarms as ma
     >>> from manyarms.checks import checks
-    >>> for name, check in checks(ma.Exact()):
-    ...     check()
+    >>> names = [name for name, check in checks(ma.Oracle())]
+    >>> "ask_changes_nothing" in names, "snapshots_go_on" in names  # nobody can play an oracle live
+    (True, False)
     """
-    if isinstance(spec, Policy):
-        return policy_checks(spec)
+    if isinstance(spec, (Reservoir, Drift, Noise)):
+        spec = World(PowerLaw(beta=1.0)).replace(**{spec.kind: spec})
+    if not isinstance(spec, (Policy, Base, World)):
+        raise TypeError(f"checks: {spec!r} is not a policy, base, world, reservoir, drift or noise")
+    listed = promises_of(spec)
     if isinstance(spec, Base):
-        return base_checks(spec)
-    if isinstance(spec, World):
-        return world_checks(spec)
-    if isinstance(spec, Reservoir):
-        return world_checks(World(spec))
-    if isinstance(spec, Drift):
-        return world_checks(World(PowerLaw(beta=1.0), spec))
-    if isinstance(spec, Noise):
-        return world_checks(World(PowerLaw(beta=1.0), Still(), spec))
-    raise TypeError(f"checks: {spec!r} is not a policy, base, world, reservoir, drift or noise")
+        about_the_policy = {"names_its_source", "is_frozen"}
+        # A low threshold, so that there are restarts in short runs.
+        for policy in (Blackbox(base=spec, beta=1.0, threshold=0.1), Subsample(base=spec, beta=1.0)):
+            others = [(name, check) for name, check in promises_of(policy) if name not in about_the_policy]
+            listed += [(f"{type(policy).__name__}.{name}", check) for name, check in others]
+    return listed
+
+
+def check(spec: Spec) -> None:
+    """Try every promise of any spec; the first that is broken raises ``CheckError``.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> from manyarms.checks import check
+    >>> for spec in (ma.UniformPlay(), ma.Greedy(), ma.World(ma.PowerLaw(beta=1.0))):
+    ...     check(spec)
+    """
+    for _, try_it in checks(spec):
+        try_it()

@@ -12,33 +12,16 @@ from ..policies import Policy
 from ..policies.base import DOUBLING
 from ..replication import play_replications
 from ..states import copied, types_of
-from ..trace import Log
-from .promises import (
-    SEED,
-    Broken,
-    Check,
-    difference,
-    hold,
-    is_frozen,
-    named,
-    names_its_source,
-    promise,
-    run_all,
-    shapes_of,
-    survives_json,
-)
-from .runs import (
-    BUSY_WORLD,
-    Trial,
-    begin_fills_arrays,
-    compiled_equals_plain,
-    fields_keep_their_types,
-    gpu_promises,
-    trials,
-)
+from .promises import SEED, Broken, difference, hold, promise, shapes_of
+from .runs import BUSY_WORLD, Trial, same_logs, trials
 
 
-@promise
+def can_be_live(spec: Policy) -> bool:
+    """Whether there are bandits of it; of an oracle there are none."""
+    return not spec.sees_means
+
+
+@promise("policy")
 def ask_changes_nothing(spec: Policy) -> None:
     """An ask changes no array and no number, and the same ask has the same answer."""
     trial = Trial(spec, 400)
@@ -52,19 +35,18 @@ def ask_changes_nothing(spec: Policy) -> None:
         hold(not changed, f"round {trial.round}: ask changed {changed}")
 
 
-@promise
+@promise("policy")
 def probabilities_are_probabilities(spec: Policy) -> None:
     """A choice has a probability in (0, 1], its round and the block that is open."""
     for trial in trials(spec):
         for choice in trial.choices():
-            where = f"round {trial.round} of {trial.rounds}"
-            hold(0.0 < choice.probability <= 1.0, f"{where}: probability {choice.probability!r}")
-            hold(choice.round == trial.round, f"{where}: the choice says round {choice.round}")
+            hold(0.0 < choice.probability <= 1.0, f"{trial.where}: probability {choice.probability!r}")
+            hold(choice.round == trial.round, f"{trial.where}: the choice says round {choice.round}")
             blocks = trial.counts().blocks
-            hold(choice.block == blocks, f"{where}: the choice says block {choice.block}, the counts {blocks}")
+            hold(choice.block == blocks, f"{trial.where}: the choice says block {choice.block}, the counts {blocks}")
 
 
-@promise
+@promise("policy")
 def arms_are_numbered_in_order(spec: Policy) -> None:
     """Fresh arms are numbered 0, 1, 2, … without gaps, and their count only grows."""
     for trial in trials(spec):
@@ -92,18 +74,16 @@ def _numbered(trial: Trial, seen: set[int], drawn: int) -> int:
     return arms
 
 
-@promise
+@promise("policy")
 def slots_stay_in_range(spec: Policy) -> None:
     """Slots are 0 … slots(rounds) - 1, and an open block never keeps more arms than that."""
     for trial in trials(spec):
         trial.play()
         kept = len(trial.spec.kept_arms(trial.policy))
-        hold(
-            kept <= trial.slots, f"after {trial.rounds} rounds: {kept} arms are kept, but there are {trial.slots} slots"
-        )
+        hold(kept <= trial.slots, f"after {trial.rounds} rounds: {kept} arms are kept in {trial.slots} slots")
 
 
-@promise
+@promise("policy")
 def played_arms_are_found_again(spec: Policy) -> None:
     """An arm that was played before is in the slot where the world has it."""
     for trial in trials(spec):
@@ -112,13 +92,13 @@ def played_arms_are_found_again(spec: Policy) -> None:
             arm, slot = int(choice.arm), int(choice.slot)
             hold(
                 arm not in played_before or int(trial.world.visits[slot]) >> 32 == arm,
-                f"round {trial.round} of {trial.rounds}: arm {arm} was played before, but the world does not have it "
+                f"{trial.where}: arm {arm} was played before, but the world does not have it "
                 f"in slot {slot}; keep it in its slot as long as you keep it, or relocate it in observe",
             )
             played_before.add(arm)
 
 
-@promise
+@promise("policy")
 def memory_is_bounded(spec: Policy) -> None:
     """Arrays have the sizes that start(rounds) gave them, and a live bandit doubles them."""
     rounds = 1500
@@ -126,7 +106,7 @@ def memory_is_bounded(spec: Policy) -> None:
     trial.play()
     wanted, found = shapes_of(trial.spec.start(rounds)), shapes_of(trial.policy)
     hold(wanted == found, f"after {rounds} rounds its arrays are {found}, start({rounds}) gives {wanted}")
-    if spec.sees_means:
+    if not can_be_live(spec):
         return
     bandit = Bandit(spec, SEED)
     for round in range(2 * FIRST_ROUNDS + 10):
@@ -139,13 +119,9 @@ def memory_is_bounded(spec: Policy) -> None:
     hold(len(saved["positions"]) <= most, f"a live bandit remembers {len(saved['positions'])} arms, not {most}")
 
 
-@promise
+@promise("policy", when=can_be_live)
 def live_repeats_simulation(spec: Policy) -> None:
     """A live bandit decides as the simulation does, to the bit."""
-    _live_repeats_simulation(spec)
-
-
-def _live_repeats_simulation(spec: Policy) -> None:
     horizon = 2 * FIRST_ROUNDS + 300  # so that the bandit grows twice
     told = spec.with_horizon(horizon)
     result = simulate({"it": told}, BUSY_WORLD, horizon, 2, SEED, checkpoints=1, threads=1, log=True)
@@ -163,7 +139,7 @@ def _live_repeats_simulation(spec: Policy) -> None:
         hold(now[name] == simulated_count, f"{column}: {now[name]} live, {simulated_count} simulated")
 
 
-@promise
+@promise("policy", when=can_be_live)
 def snapshots_go_on(spec: Policy) -> None:
     """A bandit that is saved as text and loaded goes on exactly, wherever that happens."""
     dice = random.Random(spec.digest())
@@ -197,19 +173,18 @@ def _step(bandit: Bandit, open_decisions: list[Decision], dice: random.Random) -
     return decision, told
 
 
-@promise
+@promise("policy")
 def seeds_decide(spec: Policy) -> None:
     """The same seed gives the same run, another seed another."""
     logs = [
         simulate({"it": spec}, BUSY_WORLD, 300, 1, seed, checkpoints=1, threads=1, log=True).log("it")
         for seed in (SEED, SEED, SEED + 1)
     ]
-    for name, first, second in zip(Log._fields, logs[0], logs[1], strict=True):
-        hold(first.tobytes() == second.tobytes(), f"two runs with one seed have another {name}")
+    same_logs(logs[0], logs[1], "in one run", "in another with the same seed")
     hold(logs[0].mean.tobytes() != logs[2].mean.tobytes(), "two seeds gave the same run")
 
 
-@promise
+@promise("policy", when=can_be_live)
 def odd_tells_are_harmless(spec: Policy) -> None:
     """Late tells are taken in any order, repeated ones change nothing, those of closed blocks are counted."""
     dice = random.Random(spec.digest())
@@ -243,7 +218,7 @@ def odd_tells_are_harmless(spec: Policy) -> None:
     bandit.tell(bandit.ask(), 1.0)
 
 
-@promise
+@promise("policy")
 def compiles_once(spec: Policy) -> None:
     """Other seeds, horizons and numbers of replications need no other compiled loop."""
     short, long = (types_of(spec.with_horizon(rounds).start(rounds)) for rounds in (64, 1257))
@@ -255,67 +230,12 @@ def compiles_once(spec: Policy) -> None:
     hold(not added, f"a second simulation added the signature {added}")
 
 
-@promise
+@promise("policy", when=lambda spec: hasattr(spec, "horizon"))
 def horizon_may_be_unknown(spec: Policy) -> None:
     """With the horizon "doubling" it plays on for ever, in simulation and live alike."""
     unknown = spec.replace(horizon=DOUBLING)
     for trial in trials(unknown):
         hold(trial.spec == unknown, f"told({trial.rounds}) made {trial.spec.label()} of {unknown.label()}")
         trial.play()
-    if not spec.sees_means:
-        _live_repeats_simulation(unknown)
-
-
-POLICY_PROMISES = (
-    survives_json,
-    is_frozen,
-    names_its_source,
-    ask_changes_nothing,
-    probabilities_are_probabilities,
-    arms_are_numbered_in_order,
-    slots_stay_in_range,
-    played_arms_are_found_again,
-    memory_is_bounded,
-    seeds_decide,
-    fields_keep_their_types,
-    begin_fills_arrays,
-    compiles_once,
-    compiled_equals_plain,
-)
-"""What every policy promises."""
-
-LIVE_PROMISES = (live_repeats_simulation, snapshots_go_on, odd_tells_are_harmless)
-"""What every policy promises that can be played live; an oracle cannot."""
-
-
-def policy_checks(spec: Policy) -> list[Check]:
-    """The promises of a policy, by name.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> from manyarms.checks import policy_checks
-    >>> names = [name for name, check in policy_checks(ma.Oracle())]
-    >>> "ask_changes_nothing" in names, "snapshots_go_on" in names
-    (True, False)
-    """
-    if not isinstance(spec, Policy):
-        raise TypeError(f"policy_checks: {spec!r} is not a policy")
-    promises = [*POLICY_PROMISES, *gpu_promises()]
-    if not spec.sees_means:
-        promises += LIVE_PROMISES
-    if hasattr(spec, "horizon"):
-        promises.append(horizon_may_be_unknown)
-    return named(promises, spec)
-
-
-def check_policy(spec: Policy) -> None:
-    """Try every promise of a policy; the first that is broken raises ``CheckError``.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> from manyarms.checks import check_policy
-    >>> check_policy(ma.UniformPlay())
-    """
-    run_all(policy_checks(spec))
+    if can_be_live(spec):
+        live_repeats_simulation(unknown)

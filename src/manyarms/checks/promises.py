@@ -5,7 +5,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,26 +27,46 @@ class Broken(Exception):
     """What happened; the promise adds its name and the spec's."""
 
 
-def promise(function: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Let a failure name the promise, the spec and what happened."""
+class Promise(NamedTuple):
+    """A function that raises ``CheckError`` if a spec breaks it, and of which specs it is."""
 
-    @functools.wraps(function)
-    def checked(spec: Any) -> None:
-        words = (function.__doc__ or "").strip().splitlines()[0]
-        head = f"{label_of(spec)} breaks {function.__name__!r} ({words.rstrip('.')}): "
-        try:
-            function(spec)
-        except Broken as error:
-            raise CheckError(f"{head}{error}") from None
-        except Exception as error:
-            raise CheckError(f"{head}{type(error).__name__}: {error}") from error
-
-    return checked
+    function: Callable[[Any], None]
+    kinds: tuple[str, ...]
+    when: Callable[[Any], bool]
 
 
-def label_of(spec: Any) -> str:
-    """What to call a spec, or what should have been one."""
-    return spec.label() if isinstance(spec, Spec) else repr(spec)
+PROMISES: list[Promise] = []
+"""All of them, in the order in which they are tried."""
+
+
+def promise(*kinds: str, when: Callable[[Any], bool] = lambda spec: True) -> Callable[[Any], Callable[[Any], None]]:
+    """Make a function a promise of specs of these kinds: a failure names the promise, the spec and what happened."""
+
+    def decorated(function: Callable[[Any], None]) -> Callable[[Any], None]:
+        @functools.wraps(function)
+        def checked(spec: Any) -> None:
+            words = (function.__doc__ or "").strip().splitlines()[0]
+            label = spec.label() if isinstance(spec, Spec) else repr(spec)
+            head = f"{label} breaks {function.__name__!r} ({words.rstrip('.')}): "
+            try:
+                function(spec)
+            except CheckError:  # of a promise that this one rests on
+                raise
+            except Broken as error:
+                raise CheckError(f"{head}{error}") from None
+            except Exception as error:
+                raise CheckError(f"{head}{type(error).__name__}: {error}") from error
+
+        PROMISES.append(Promise(checked, kinds, when))
+        return checked
+
+    return decorated
+
+
+def promises_of(spec: Spec) -> list[Check]:
+    """The promises that a spec of its kind makes by itself, by name."""
+    made = [one.function for one in PROMISES if spec.kind in one.kinds and one.when(spec)]
+    return [(function.__name__, functools.partial(function, spec)) for function in made]
 
 
 def hold(condition: object, what: str) -> None:
@@ -55,18 +75,7 @@ def hold(condition: object, what: str) -> None:
         raise Broken(what)
 
 
-def named(promises: Any, spec: Spec) -> list[Check]:
-    """Promises about one spec, by name."""
-    return [(function.__name__, functools.partial(function, spec)) for function in promises]
-
-
-def run_all(listed: list[Check]) -> None:
-    """Try them one after another."""
-    for _, check in listed:
-        check()
-
-
-@promise
+@promise("policy", "base", "world")
 def survives_json(spec: Spec) -> None:
     """A spec survives JSON, with the same digest."""
     text = json.dumps(spec.to_json(), allow_nan=False)
@@ -77,7 +86,7 @@ def survives_json(spec: Spec) -> None:
     hold(0 <= spec.digest() < 2**64, f"the digest {spec.digest():#x} is no 64-bit word")
 
 
-@promise
+@promise("policy", "base", "world")
 def is_frozen(spec: Spec) -> None:
     """A spec cannot be changed."""
     for field in dataclasses.fields(spec):  # type: ignore[arg-type]
@@ -88,7 +97,7 @@ def is_frozen(spec: Spec) -> None:
         raise Broken(f"its field {field.name} can be set; use @dataclass(frozen=True)")
 
 
-@promise
+@promise("policy", "base")
 def names_its_source(spec: Spec) -> None:
     """The docstring of its module says where the algorithm comes from."""
     module = inspect.getmodule(type(spec))
@@ -131,14 +140,13 @@ def kind_of(leaf: Any) -> str:
     return next((kind for kind, types in NUMBERS.items() if isinstance(leaf, types)), type_of(leaf))
 
 
-def kinds_of(state: Any, name: str = "state") -> dict[str, str]:
-    """What every field of a state holds, by path."""
-    return {path: kind_of(leaf) for path, leaf in leaves(state, name)}
+def kinds_of(**states: Any) -> dict[str, str]:
+    """What every field of some states holds, by path."""
+    return {path: kind_of(leaf) for name, state in states.items() for path, leaf in leaves(state, name)}
 
 
-def keeps_kinds(state: Any, kinds: dict[str, str], when: str, name: str = "state") -> None:
+def keep_kinds(kinds: dict[str, str], when: str, **states: Any) -> None:
     """The promise is broken unless every field holds what it held at first."""
-    for path, leaf in leaves(state, name):
+    for path, leaf in (leaf for name, state in states.items() for leaf in leaves(state, name)):
         kind, wanted = kind_of(leaf), kinds.get(path, "in the state at all")
-        if kind != wanted:
-            raise Broken(f"{when}: {path} is {kind}, {leaf!r:.60}, not {wanted}")
+        hold(kind == wanted, f"{when}: {path} is {kind}, {leaf!r:.60}, not {wanted}")

@@ -20,7 +20,7 @@ from ..states import own_arrays
 from ..streams import replication_key
 from ..trace import COLUMNS, Log
 from ..world import World
-from .promises import SEED, hold, keeps_kinds, kinds_of, promise
+from .promises import SEED, hold, keep_kinds, kinds_of, promise
 
 BUSY_WORLD = World(PowerLaw(beta=1.0), Crash(probability=0.05, to=0.0), Bernoulli())
 """Arms break down all the time, so that a policy that can restart does."""
@@ -47,31 +47,25 @@ class Trial:
         """What the policy counts of itself."""
         return cast(Counts, counts(self.policy))
 
-    def ask(self) -> Choice:
-        """The next choice."""
-        self.round += 1
-        choice = cast(Choice, ask(self.policy, self.round, 0))
-        hold(
-            0 <= choice.slot < self.slots,
-            f"round {self.round} of {self.rounds}: slot {choice.slot}, but slots({self.rounds}) is {self.slots}",
-        )
-        return choice
-
-    def answer(self, choice: Choice) -> None:
-        """Pull the arm and tell the policy."""
-        self.world, _, _, reward = pull(self.world, choice.slot, choice.arm, self.round)
-        if self.calming:
-            reward = 0.0 if self.round <= self.rounds // 8 else 1.0
-        self.policy = tell(self.policy, choice, reward)
-        self.policy = observe(self.policy, self.world, choice)
-        self.answered = self.round
+    @property
+    def where(self) -> str:
+        """How far it has come, in words."""
+        return f"round {self.round} of {self.rounds}"
 
     def choices(self) -> Iterator[Choice]:
-        """Play all rounds; each choice is handed out before it is answered."""
+        """Play all rounds; each choice is handed out before its arm is pulled and the policy told."""
         while self.round < self.rounds:
-            choice = self.ask()
+            self.round += 1
+            choice = cast(Choice, ask(self.policy, self.round, 0))
+            slots = f"slots({self.rounds}) is {self.slots}"
+            hold(0 <= choice.slot < self.slots, f"{self.where}: slot {choice.slot}, but {slots}")
             yield choice
-            self.answer(choice)
+            self.world, _, _, reward = pull(self.world, choice.slot, choice.arm, self.round)
+            if self.calming:
+                reward = 0.0 if self.round <= self.rounds // 8 else 1.0
+            self.policy = tell(self.policy, choice, reward)
+            self.policy = observe(self.policy, self.world, choice)
+            self.answered = self.round
 
     def play(self) -> None:
         """Play all rounds."""
@@ -109,7 +103,7 @@ def in_company(spec: Policy | World) -> tuple[Policy, World]:
     return (spec, BUSY_WORLD) if isinstance(spec, Policy) else (BUSY_POLICY, spec)
 
 
-@promise
+@promise("policy", "world")
 def begin_fills_arrays(spec: Policy | World) -> None:
     """What its arrays held before ``begin`` does not matter: a GPU does not fill them."""
     policy, world = in_company(spec)
@@ -120,50 +114,46 @@ def begin_fills_arrays(spec: Policy | World) -> None:
     for array in own_arrays(scribbled):
         array.view(np.uint8)[:] = 0x5A
     run.play(0, 1, scribbled)
-    for name, one, other in zip(Log._fields, clean, run.logs[0], strict=True):
-        same_bits(one, other, f"{name} of round", "with zeros before begin", "with other numbers")
+    same_logs(clean, run.logs[0], "with zeros before begin", "with other numbers")
 
 
-@promise
+@promise("policy", "world")
 def fields_keep_their_types(spec: Policy | World) -> None:
     """A field of its state holds what it held at the start: a float in a field for whole numbers changes the type."""
     policy, world = in_company(spec)
     for trial in trials(policy, world):
-        policies = kinds_of(trial.spec.start(trial.rounds))
-        worlds = kinds_of(world.start(trial.slots), "world")
+        kinds = kinds_of(state=trial.spec.start(trial.rounds), world=world.start(trial.slots), choice=CHOICE)
         for choice in trial.choices():
             when = f"after round {trial.answered} of {trial.rounds}" if trial.answered else "after begin"
-            keeps_kinds(trial.policy, policies, when)
-            keeps_kinds(trial.world, worlds, when, "world")
-            keeps_kinds(choice, CHOICE_KINDS, f"round {trial.round} of {trial.rounds}", "choice")
-        keeps_kinds(trial.policy, policies, f"after the last of {trial.rounds} rounds")
-        keeps_kinds(trial.world, worlds, f"after the last of {trial.rounds} rounds", "world")
+            keep_kinds(kinds, when, state=trial.policy, world=trial.world)
+            keep_kinds(kinds, trial.where, choice=choice)
+        keep_kinds(kinds, f"after the last of {trial.rounds} rounds", state=trial.policy, world=trial.world)
 
 
-CHOICE_KINDS = kinds_of(Choice(slot=0, arm=0, probability=1.0, block=1, round=1), "choice")
+CHOICE = Choice(slot=0, arm=0, probability=1.0, block=1, round=1)
 
 
-@promise
+@promise("policy", "world", when=lambda spec: why_not_compiled() is None and not IS_SIMULATED)
 def compiles_for_gpu(spec: Policy | World) -> None:
     """It compiles for a GPU, and to nothing that rounds differently there."""
     policy, world = in_company(spec)
     cuda_module().ptx_of(*Run(policy, Job(world, 300, 1, SEED, np.array([300]))).states())
 
 
-def gpu_promises() -> list[Callable[[Any], None]]:
-    """What can be tried of the GPU here: nothing without the extra ``gpu``."""
-    return [compiles_for_gpu] if why_not_compiled() is None and not IS_SIMULATED else []
-
-
-@promise
+@promise("policy", "world")
 def compiled_equals_plain(spec: Policy | World) -> None:
     """The compiled loop does what the same source does as plain Python, to the bit."""
     compiled = played(*in_company(spec), 300, first=3, rows=2)
     plain = played(*in_company(spec), 300, first=3, rows=2, loop=PLAIN)
-    for name, one, other in zip(Log._fields, compiled[1], plain[1], strict=True):
-        same_bits(one, other, f"{name} of round")
+    same_logs(compiled[1], plain[1], "compiled", "plain")
     for number, column in enumerate(COLUMNS):
         same_bits(compiled[0][:, -1, number], plain[0][:, -1, number], f"final {column} of replication")
+
+
+def same_logs(one: Log, other: Log, one_way: str, other_way: str) -> None:
+    """Two logs are equal to the bit."""
+    for name, ones, others in zip(Log._fields, one, other, strict=True):
+        same_bits(ones, others, f"{name} of round", one_way, other_way)
 
 
 def same_bits(

@@ -12,21 +12,13 @@ from ..policies.base import DOUBLING
 from ..streams import NOISE_STREAM, bits_at, replication_key, stream_key
 from ..trace import COLUMNS
 from ..world import World
-from .promises import SEED, Check, hold, is_frozen, named, promise, run_all, survives_json
-from .runs import (
-    BUSY_POLICY,
-    PLAIN,
-    begin_fills_arrays,
-    compiled_equals_plain,
-    fields_keep_their_types,
-    gpu_promises,
-    played,
-)
+from .promises import SEED, hold, promise
+from .runs import BUSY_POLICY, PLAIN, played
 
 OTHER_POLICY = Blackbox(base=UCB(), beta=1.0, horizon=DOUBLING)
 
 
-@promise
+@promise("world")
 def same_seed_same_arms(world: World) -> None:
     """The arms of a replication are the same whenever it begins, and other ones have others."""
     key, other = replication_key(SEED, 0), replication_key(SEED, 1)
@@ -41,7 +33,7 @@ def same_seed_same_arms(world: World) -> None:
     hold(first != others or len(set(first)) == 1, "two replications have the same arms")
 
 
-@promise
+@promise("world")
 def means_are_means(world: World) -> None:
     """Every mean lies in [0, 1], every reward is a finite number."""
     log = played(BUSY_POLICY, world, 1000, loop=PLAIN)[1]
@@ -51,7 +43,7 @@ def means_are_means(world: World) -> None:
     hold(np.isfinite(log.reward).all(), "a reward is not a finite number")
 
 
-@promise
+@promise("world")
 def rewards_average_to_the_mean(world: World) -> None:
     """The expectation of a reward is the mean of the arm."""
     noise = world.noise.start()
@@ -65,7 +57,7 @@ def rewards_average_to_the_mean(world: World) -> None:
         hold(abs(average - mean) <= allowed, f"rewards of an arm with mean {mean} average {average:.4g}")
 
 
-@promise
+@promise("world")
 def sums_match_the_log(world: World) -> None:
     """Regret, reward, V, V_R, L and L_R are what the log adds up to, at every checkpoint."""
     horizon = 500
@@ -87,7 +79,7 @@ def sums_match_the_log(world: World) -> None:
             hold(found == wanted[column], f"{column} at round {end} is {found!r}, the log says {wanted[column]!r}")
 
 
-@promise
+@promise("world")
 def plays_are_the_same_for_all(world: World) -> None:
     """The n-th play of an arm is the same event for every policy."""
     key = replication_key(SEED, 2)
@@ -110,60 +102,13 @@ def plays_are_the_same_for_all(world: World) -> None:
             means[arm] = next_mean
 
 
-@promise
+@promise("world")
 def replications_are_independent(world: World) -> None:
     """A replication is the same alone, among others, and on any number of threads."""
     many = played(BUSY_POLICY, world, 200, rows=7)[0]
     for row in (5, 1):
         alone = played(BUSY_POLICY, world, 200, first=row)[0]
         hold(alone[0].tobytes() == many[row].tobytes(), f"replication {row} alone is not row {row} of a larger run")
-    runs = [
-        simulate({"it": BUSY_POLICY}, world, 200, 7, SEED, checkpoints=[1, 2, 50, 100], threads=threads, log=True)
-        for threads in (1, 3)
-    ]
-    for run, threads in zip(runs, (1, 3), strict=True):
-        same = run["it"].tobytes() == many.tobytes()
-        hold(same, f"simulated on {threads} threads, the replications differ")
-
-
-WORLD_PROMISES = (
-    survives_json,
-    is_frozen,
-    same_seed_same_arms,
-    means_are_means,
-    rewards_average_to_the_mean,
-    sums_match_the_log,
-    plays_are_the_same_for_all,
-    replications_are_independent,
-    fields_keep_their_types,
-    begin_fills_arrays,
-    compiled_equals_plain,
-)
-"""What every world promises."""
-
-
-def world_checks(world: World) -> list[Check]:
-    """The promises of a world, by name.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> from manyarms.checks import world_checks
-    >>> [name for name, check in world_checks(ma.World(ma.PowerLaw(beta=1.0)))][:2]
-    ['survives_json', 'is_frozen']
-    """
-    if not isinstance(world, World):
-        raise TypeError(f"world_checks: {world!r} is not a world")
-    return named([*WORLD_PROMISES, *gpu_promises()], world)
-
-
-def check_world(world: World) -> None:
-    """Try every promise of a world; the first that is broken raises ``CheckError``.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> from manyarms.checks import check_world
-    >>> check_world(ma.World(ma.PowerLaw(beta=1.0)))
-    """
-    run_all(world_checks(world))
+    for threads in (1, 3):
+        run = simulate({"it": BUSY_POLICY}, world, 200, 7, SEED, checkpoints=[1, 2, 50, 100], threads=threads, log=True)
+        hold(run["it"].tobytes() == many.tobytes(), f"simulated on {threads} threads, the replications differ")

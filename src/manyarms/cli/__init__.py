@@ -1,40 +1,17 @@
-"""The command line: ``manyarms COMMAND``. Each command is a file of its own, with its options and what it does."""
+"""The command line: ``manyarms COMMAND``. Each command is a function that says what options it takes."""
 
 import argparse
 import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Protocol
 
 from ..version import __version__
-from . import arena, bench, check, explain, policies, report, reproduce, run, studies, worlds
+from . import arena, bench, check, explain, lists, report, reproduce, run  # noqa: F401, which makes them commands
+from .options import COMMANDS
 
-
-class Command(Protocol):
-    """What the file of a command has."""
-
-    HELP: str
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Say what the command takes."""
-
-    def act(self, options: argparse.Namespace) -> int:
-        """Do it; return the exit code."""
-
-
-COMMANDS: dict[str, Command] = {
-    "reproduce": reproduce,
-    "studies": studies,
-    "run": run,
-    "report": report,
-    "arena": arena,
-    "explain": explain,
-    "policies": policies,
-    "worlds": worlds,
-    "check": check,
-    "bench": bench,
-}
+ORDER = ("reproduce", "studies", "run", "report", "arena", "explain", "policies", "worlds", "check", "bench")
+"""The commands as the help lists them."""
 
 GOES_ON = ("run", "reproduce", "arena")
 """Commands that keep what they have finished."""
@@ -46,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_: print(f"manyarms {options.command}: {message}", file=sys.stderr)
-            return COMMANDS[options.command].act(options)
+            return COMMANDS[options.command].act(options) or 0
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -66,6 +43,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"manyarms {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, command in COMMANDS.items():
-        command.add_options(commands.add_parser(name, help=command.HELP))
+    for name in ORDER:
+        COMMANDS[name].add_options(commands.add_parser(name, help=COMMANDS[name].help))
     return parser

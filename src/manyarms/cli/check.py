@@ -6,29 +6,25 @@ from typing import Any
 
 from ..checks import CheckError, checks, examples
 from ..specs import SPEC_TYPES, Spec
-from .options import add_shared
+from .options import command, option
 from .own import imported
 
-HELP = "the promises of a policy, base or part of a world"
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What to check."""
-    add_shared(
-        parser,
+@command(
+    "the promises of a policy, base or part of a world",
+    option(
         "--import",
         help="a module of your own: its specs can be named like the package's; may be given several times",
-    )
-    parser.add_argument(
+    ),
+    option(
         "names",
         nargs="*",
         metavar="NAME",
         help="if left out, all that the modules of --import define, or else all of the package's; your own also as "
         "module:Name: a class, an instance, or a function that makes one or a list of them",
-    )
-
-
-def act(options: argparse.Namespace) -> int:
+    ),
+)
+def check(options: argparse.Namespace) -> int:
     """Try every promise; say which are broken."""
     own = own_types(options.imports)
     names = options.names or sorted(own if options.imports else {type(spec).__name__ for spec in examples()})
@@ -42,9 +38,9 @@ def act(options: argparse.Namespace) -> int:
     for name, specs in chosen:
         kept = 0
         for spec in specs:
-            for _, check in checks(spec):
+            for _, try_it in checks(spec):
                 try:
-                    check()
+                    try_it()
                 except CheckError as error:
                     broken += 1
                     print(f"{name}: {error}")
@@ -67,9 +63,9 @@ def specs_called(name: str, own: dict[str, type[Spec]] | None = None) -> list[Sp
         value = getattr(imported(module), attribute, None)
         if value is None:
             raise LookupError(f"cannot find {name!r}: the module {module!r} has no {attribute!r}")
-        return _as_specs(name, value if isinstance(value, Spec) or not callable(value) else _made(name, value))
+        return _made(name, value if callable(value) and not isinstance(value, Spec) else lambda: value)
     if own and name in own:
-        return _as_specs(name, _made(name, own[name].examples))
+        return _made(name, own[name].examples)
     found = [spec for spec in examples() if type(spec).__name__ == name]
     if not found:
         known = ", ".join(sorted({type(spec).__name__ for spec in examples()} | set(own or ())))
@@ -77,21 +73,18 @@ def specs_called(name: str, own: dict[str, type[Spec]] | None = None) -> list[Sp
     return found
 
 
-def _as_specs(name: str, made: Any) -> list[Spec]:
+def _made(name: str, maker: Callable[[], Any]) -> list[Spec]:
+    """The specs that a class or function of one's own makes of nothing."""
+    try:
+        made = maker()
+    except Exception as error:  # its own code may raise anything
+        raise LookupError(
+            f"{name} cannot be made with its defaults ({type(error).__name__}: {error}); name an instance, or a "
+            "function that makes one"
+        ) from error
     specs = list(made) if isinstance(made, (list, tuple)) else [made]
     if not specs or not all(isinstance(spec, Spec) for spec in specs):
         raise LookupError(
             f"{name} gives {made!r}; it must give a policy, a base, a world or a part of one, or a list of them"
         )
     return specs
-
-
-def _made(name: str, maker: Callable[[], Any]) -> Any:
-    """What a class or function of one's own makes of nothing."""
-    try:
-        return maker()
-    except Exception as error:  # its own code may raise anything
-        raise LookupError(
-            f"{name} cannot be made with its defaults ({type(error).__name__}: {error}); name an instance, or a "
-            "function that makes one"
-        ) from error

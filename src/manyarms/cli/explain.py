@@ -2,41 +2,43 @@
 
 import argparse
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from ..measures.rules import ORDERS, PRESETS
-from .options import add_shared, command, given
+from .options import command, given, option, written_out
+from .output import checked_output
 from .own import lab_with
 
-HELP = "one run: why it restarted, and whether it was right"
+RULE = "what counts as a significant shift (docs/significant-shifts.md)"
 
-SHIFT_OPTIONS = ("preset", "beta", "kappa", "threshold_scale", "budget_scale", "top", "order")
+SHIFT_OPTIONS = (
+    option("--preset", RULE, choices=PRESETS, help="literal if left out"),
+    option("--beta", RULE, type=float, help="the tail exponent; the reservoir's if left out"),
+    option("--kappa", RULE, type=float, help="the reservoir's if left out, or 1"),
+    option("--threshold-scale", RULE, type=float, metavar="FACTOR", help="in place of the preset's"),
+    option("--budget-scale", RULE, type=float, metavar="FACTOR", help="in place of the preset's"),
+    option("--top", RULE, type=float, help="the mean from which gaps are counted; the world's if left out"),
+    option("--order", RULE, choices=tuple(ORDERS), help="which arms come first; window if left out"),
+)
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Which run, what to write, and what counts as a shift."""
-    add_shared(parser, "--import")
-    parser.add_argument("of", metavar="RUN", help="a result file (…/cells/*.parquet), or a study by name or TOML file")
-    parser.add_argument("--cell", help="of a study: its number, or words of its name that no other cell has")
-    parser.add_argument("--replication", type=int, default=0, help="which one; 0 if left out")
-    add_shared(parser, "--seed", help="of a study: in place of its own")
-    parser.add_argument("--out", metavar="PAGE", help="also a page: an HTML file, such as run.html")
-    parser.add_argument("--figure", metavar="PICTURE", help="also a picture: a PNG, SVG or PDF file")
-    parser.add_argument("--log", action="store_true", help="the picture with a logarithmic axis of rounds")
-    add_shared(parser, "--json", help="all numbers for machines instead of words and a table")
-    rule = parser.add_argument_group("what counts as a significant shift (docs/significant-shifts.md)")
-    rule.add_argument("--preset", choices=PRESETS, help="literal if left out")
-    rule.add_argument("--beta", type=float, help="the tail exponent; the reservoir's if left out")
-    rule.add_argument("--kappa", type=float, help="the reservoir's if left out, or 1")
-    rule.add_argument("--threshold-scale", type=float, metavar="FACTOR", help="in place of the preset's")
-    rule.add_argument("--budget-scale", type=float, metavar="FACTOR", help="in place of the preset's")
-    rule.add_argument("--top", type=float, help="the mean from which gaps are counted; the world's if left out")
-    rule.add_argument("--order", choices=tuple(ORDERS), help="which arms come first; window if left out")
+RULE_FIELDS = tuple(each.name.removeprefix("--").replace("-", "_") for each in SHIFT_OPTIONS)
 
 
-def act(options: argparse.Namespace) -> int:
+@command(
+    "one run: why it restarted, and whether it was right",
+    "--import",
+    option("of", metavar="RUN", help="a result file (…/cells/*.parquet), or a study by name or TOML file"),
+    option("--cell", help="of a study: its number, or words of its name that no other cell has"),
+    option("--replication", type=int, default=0, help="which one; 0 if left out"),
+    option("--seed", help="of a study: in place of its own"),
+    option("--out", metavar="PAGE", help="also a page: an HTML file, such as run.html"),
+    option("--figure", metavar="PICTURE", help="also a picture: a PNG, SVG or PDF file"),
+    option("--log", action="store_true", help="the picture with a logarithmic axis of rounds"),
+    option("--json", help="all numbers for machines instead of words and a table"),
+    *SHIFT_OPTIONS,
+)
+def explain(options: argparse.Namespace) -> None:
     """Play the run again and explain it; write the page and the picture."""
     from ..lab.explain.explain import printed
     from ..lab.figures.figures import save
@@ -49,14 +51,13 @@ def act(options: argparse.Namespace) -> int:
         print(printed(found))
     written = []
     if page:
-        settings = given(options, "cell", "replication", "seed", *SHIFT_OPTIONS)
-        again = command("explain", options.of, **settings, imports=options.imports)
+        settings = given(options, "cell", "replication", "seed", *RULE_FIELDS)
+        again = written_out("explain", options.of, **settings, imports=options.imports)
         written.append(f"The page is {found.write_page(page, again)}")
     if picture:
         written.append(f"The picture is {save(found.figure(log=options.log), picture)}")
     for line in written if not options.json else ():
         print(line)
-    return 0
 
 
 def _explained(options: argparse.Namespace) -> Any:
@@ -64,7 +65,7 @@ def _explained(options: argparse.Namespace) -> Any:
     from ..lab.explain.explain import is_result_file
 
     lab = lab_with(options.imports)
-    rule = given(options, *SHIFT_OPTIONS)
+    rule = given(options, *RULE_FIELDS)
     if is_result_file(options.of):
         for name in given(options, "cell", "seed"):
             raise ValueError(f"--{name} is for studies, and {options.of} is a result file: leave it out")
@@ -77,32 +78,14 @@ def checked_outputs(of: str, out: str | None, figure: str | None) -> tuple[Path 
     """Where the page and the picture of a run go; an error if one cannot be written, or would overwrite something."""
     from ..lab.explain.figure import checked_format
 
-    names = {"--out": out, "--figure": figure}
-    paths = {option: Path(name) for option, name in names.items() if name is not None}
-    for option, path in paths.items():
-        such = "run.html" if option == "--out" else "run.png"
-        if not names[option]:
-            raise ValueError(f"{option} '' names no file; give one such as {such}")
-        if path.is_dir():
-            raise ValueError(f"{option} {names[option]!r} is a folder; give a file such as {path / such}")
-        if path.exists() and Path(of).exists() and path.samefile(of):
-            raise ValueError(f"{option} {names[option]!r} is the run's own file; give another one, such as {such}")
-    if len({path.resolve() for path in paths.values()}) < len(paths):
+    names = {given_as: name for given_as, name in (("--out", out), ("--figure", figure)) if name is not None}
+    such = {"--out": "run.html", "--figure": "run.png"}
+    for given_as, name in names.items():
+        if Path(name).is_file() and Path(of).exists() and Path(name).samefile(of):
+            raise ValueError(f"{given_as} {name!r} is the run's own file; give another one, such as {such[given_as]}")
+    if len({Path(name).resolve() for name in names.values()}) < len(names):
         raise ValueError(f"--out {out!r} and --figure {figure!r} are the same file; give each one of its own")
-    if out is not None and paths["--out"].suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"--out {out!r} must end in .html or .htm: it is a page; a picture is asked for by --figure")
-    if figure is not None:
+    paths = {given_as: checked_output(given_as, name, such[given_as]) for given_as, name in names.items()}
+    if "--figure" in paths:
         checked_format(paths["--figure"])
-    for option, path in paths.items():
-        _require_writable(f"{option} {names[option]!r}", path)
     return paths.get("--out"), paths.get("--figure")
-
-
-def _require_writable(what: str, path: Path) -> None:
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        said = f"{what} cannot be written: {folder}: {error.strerror}"
-        raise OSError(f"{said}; give a file in another folder") from None

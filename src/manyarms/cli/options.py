@@ -1,10 +1,11 @@
-"""Options that several commands take, and commands written out from their options."""
+"""What a command is: its options, some of which several commands take, and what it does; and commands written out."""
 
 import argparse
+import itertools
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..gpu import DEVICES
 
@@ -27,10 +28,46 @@ SHARED: dict[str, dict[str, Any]] = {
 }
 
 
-def add_shared(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
-    """Add some of the shared options, with another help or default if the command wants it."""
-    for name in names:
-        parser.add_argument(name, **(SHARED[name] | changes))
+class Option(NamedTuple):
+    """An option or an argument of a command, as argparse takes it."""
+
+    name: str
+    settings: dict[str, Any]
+    group: str = ""  # the heading in the command's help under which it stands
+
+
+def option(name: str, group: str = "", **settings: Any) -> Option:
+    """An option of one command; a shared one with some settings changed."""
+    return Option(name, SHARED.get(name, {}) | settings, group)
+
+
+class Command(NamedTuple):
+    """What is typed after ``manyarms``."""
+
+    help: str
+    options: list[Option]
+    act: Callable[[argparse.Namespace], int | None]  # the exit code, if it may be another than 0
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Say what the command takes."""
+        headings = dict.fromkeys(each.group for each in self.options if each.group)
+        groups: dict[str, Any] = {"": parser} | {heading: parser.add_argument_group(heading) for heading in headings}
+        for each in self.options:
+            groups[each.group].add_argument(each.name, **each.settings)
+
+
+COMMANDS: dict[str, Command] = {}
+
+
+def command(help: str, *options: str | Option) -> Callable[[Callable[[argparse.Namespace], int | None]], Any]:
+    """Make a function the command of its name. Shared options may be given by their names, several in one text."""
+
+    def register(act: Callable[[argparse.Namespace], int | None]) -> Any:
+        taken = (map(option, each.split()) if isinstance(each, str) else [each] for each in options)
+        COMMANDS[act.__name__] = Command(help, list(itertools.chain(*taken)), act)
+        return act
+
+    return register
 
 
 def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -38,14 +75,14 @@ def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
-def command(name: str, *words: object, imports: Sequence[str] = (), **options: Any) -> str:
+def written_out(name: str, *words: object, imports: Sequence[str] = (), **options: Any) -> str:
     """A command as one types it.
 
     Examples
     --------
-    >>> command("arena", quick=True, half=None, seed=0)
+    >>> written_out("arena", quick=True, half=None, seed=0)
     'manyarms arena --quick --seed 0'
-    >>> command("run", "my study.toml", imports=["mine"], threshold_scale=0.5)
+    >>> written_out("run", "my study.toml", imports=["mine"], threshold_scale=0.5)
     "manyarms run 'my study.toml' --threshold-scale 0.5 --import mine"
     """
     parts = ["manyarms", name, *words]

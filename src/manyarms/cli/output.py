@@ -1,40 +1,51 @@
-"""What commands print: tables for people, JSON for machines."""
+"""What commands print, tables for people and JSON for machines, and where they write."""
 
 import json
-from collections.abc import Sequence
+import tempfile
+from pathlib import Path
 from typing import Any
 
-from ..specs import SPEC_TYPES
 from ..tables import Table
-from .own import imported
-
-
-def finite(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows for JSON, which has no word for what is not a number."""
-    return [{name: None if value != value else value for name, value in row.items()} for row in rows]
 
 
 def print_json(value: Any) -> None:
-    """Print values for machines."""
-    print(json.dumps(value, indent=1, ensure_ascii=False))
+    """Print values for machines; JSON has no word for what is not a number."""
+    print(json.dumps(_with_null(value), indent=1, ensure_ascii=False))
+
+
+def _with_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_null(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_with_null(part) for part in value]
+    return None if value != value else value
 
 
 def print_rows(rows: list[dict[str, Any]], as_json: bool) -> None:
     """Print rows for machines or for people."""
     if as_json:
-        print_json(finite(rows))
+        print_json(rows)
     else:
         print(Table(rows))
 
 
-def print_specs(kinds: Sequence[str], imports: Sequence[str], as_json: bool) -> None:
-    """Print what specs of these kinds there are. Those of the lab are parts of its studies, and left out."""
-    for module in imports:
-        imported(module)
-    lab = f"{__package__.partition('.')[0]}.lab."
-    rows = [
-        {"name": name, "kind": spec_type.kind, "what": next(iter((spec_type.__doc__ or "").strip().splitlines()), "")}
-        for name, spec_type in sorted(SPEC_TYPES.items())
-        if spec_type.kind in kinds and not spec_type.__module__.startswith(lab)
-    ]
-    print_rows(sorted(rows, key=lambda row: kinds.index(row["kind"])), as_json)
+def checked_output(option: str, name: str, such: str) -> Path:
+    """Where a file or a folder goes that is ``such`` as this one; an error if it cannot be written."""
+    path, is_folder = Path(name), not Path(such).suffix
+    wanted = f"a {'folder' if is_folder else 'file'} such as"
+    if not name:
+        raise ValueError(f"{option} '' names nothing; give {wanted} {such}")
+    if is_folder and path.exists() and not path.is_dir():
+        raise ValueError(f"{option} {name!r} is a file; give {wanted} {such}")
+    if not is_folder and path.is_dir():
+        raise ValueError(f"{option} {name!r} is a folder; give {wanted} {path / such}")
+    if such.endswith(".html") and path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"{option} {name!r} must end in .html or .htm: it is a page; --figure gives pictures")
+    above = path.absolute() / "any" if is_folder else path.absolute()
+    folder = next(parent for parent in above.parents if parent.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return path
+    except OSError as error:
+        said = f"{option} {name!r} cannot be written: {folder}: {error.strerror}"
+        raise OSError(f"{said}; give {wanted} {such} in another folder") from None

@@ -5,21 +5,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .options import add_shared, command
+from .options import command, option, written_out
 from .own import lab_with
 
-HELP = "a study's results as a page to look at, and as figures"
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of which results, and where the page goes."""
-    add_shared(parser, "--import")
-    parser.add_argument("folder", type=Path, help="of the study, such as results/small-beta")
-    parser.add_argument("--out", type=Path, help="the page; report.html in that folder if left out")
-    parser.add_argument("--figures", type=Path, metavar="FOLDER", help="also figures as PNG, SVG and PDF, in there")
-
-
-def act(options: argparse.Namespace) -> int:
+@command(
+    "a study's results as a page to look at, and as figures",
+    "--import",
+    option("folder", type=Path, help="of the study, such as results/small-beta"),
+    option("--out", type=Path, help="the page; report.html in that folder if left out"),
+    option("--figures", type=Path, metavar="FOLDER", help="also figures as PNG, SVG and PDF, in there"),
+)
+def report(options: argparse.Namespace) -> None:
     """Print what was found, and write the page and the figures."""
     lab = lab_with(options.imports)
     results = lab.read_results(options.folder)
@@ -33,7 +30,6 @@ def act(options: argparse.Namespace) -> int:
     if options.figures:
         for figure in lab.save_all(results, options.figures):
             print(figure)
-    return 0
 
 
 def command_of(lab: Any, study: Any, file: str, imports: Sequence[str]) -> str:
@@ -42,4 +38,4 @@ def command_of(lab: Any, study: Any, file: str, imports: Sequence[str]) -> str:
     if not is_named and not file:
         return ""
     name = study.name if is_named else file
-    return command("run", name, replications=study.replications, seed=study.seed, imports=imports)
+    return written_out("run", name, replications=study.replications, seed=study.seed, imports=imports)

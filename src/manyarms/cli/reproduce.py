@@ -2,41 +2,37 @@
 
 import argparse
 
-from .options import add_shared, command, given
-from .output import finite, print_json
-
-HELP = "the paper's figure, as described and as published"
+from .options import command, given, option, written_out
+from .output import print_json
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The figure's settings, and where to play it."""
-    parser.add_argument("--mode", choices=("described", "published", "both"), default="both")
-    parser.add_argument("--betas", type=float, nargs="+", metavar="BETA")
-    parser.add_argument("--horizons", type=int, nargs="+", metavar="HORIZON")
-    add_shared(parser, "--replications", "--seed", "--jobs", "--device")
-    add_shared(parser, "--folder", help="where results and reports go")
-    add_shared(parser, "--json", help="rows for machines instead of tables and reports")
-
-
-def act(options: argparse.Namespace) -> int:
+@command(
+    "the paper's figure, as described and as published",
+    option("--mode", choices=("described", "published", "both"), default="both"),
+    option("--betas", type=float, nargs="+", metavar="BETA"),
+    option("--horizons", type=int, nargs="+", metavar="HORIZON"),
+    "--replications --seed --jobs --device",
+    option("--folder", help="where results and reports go"),
+    option("--json", help="rows for machines instead of tables and reports"),
+)
+def reproduce(options: argparse.Namespace) -> None:
     """Run the figure, or what is left of it; print tables and write reports."""
-    from ..lab.questions import reproduce
+    from ..lab.questions import reproduce as figure
     from ..lab.questions.figure_1 import MODES
 
     modes = MODES if options.mode == "both" else (options.mode,)
     settings = given(options, "betas", "horizons", "replications", "seed")
-    results = reproduce.reproduce(modes, **settings, **given(options, "folder", "jobs", "device"))
+    results = figure.reproduce(modes, **settings, **given(options, "folder", "jobs", "device"))
     if options.json:
-        print_json(finite(reproduce.rows(results)))
-        return 0
+        print_json(figure.rows(results))
+        return
     for mode in modes:
         study = results[mode][0].study
         print(
             f"Regret in the world of the paper's figure, as {mode}: horizon {max(c.horizon for c in study.cells):,}, "
             f"{study.replications} replications, seed {study.seed}. ± is the standard deviation of one replication.\n"
         )
-        print(reproduce.end_table(results, mode), end="\n\n")
-    again = command("reproduce", mode=options.mode, **settings)
-    for path in reproduce.write_reports(results, options.folder, again):
+        print(figure.end_table(results, mode), end="\n\n")
+    again = written_out("reproduce", mode=options.mode, **settings)
+    for path in figure.write_reports(results, options.folder, again):
         print(f"The report is {path}")
-    return 0
