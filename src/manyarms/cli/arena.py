@@ -30,13 +30,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def act(options: argparse.Namespace) -> int:
     """Play the contests, or say what there is to do; print the leaderboard and write the page."""
-    from ..lab.arena.arena import default_folder, new_arena
+    from ..lab.arena.arena import FOLDERS, new_arena
     from ..lab.arena.scores import rows
 
     if options.json and (options.out is not None or options.figures is not None):
         option = "--figures" if options.out is None else "--out"
         raise ValueError(f"--json prints numbers and writes neither page nor figures; leave out --json or {option}")
-    given_folder = str(default_folder(options.quick)) if options.folder is None else options.folder
+    given_folder = FOLDERS[options.quick] if options.folder is None else options.folder
     folder, page, figures = checked_outputs(given_folder, options.out, options.figures)
     lab_with(options.imports)
     settings = given(options, "quick", "half", "only", "replications", "seed")
@@ -59,15 +59,16 @@ def act(options: argparse.Namespace) -> int:
 
 def _show(arena: Any, scores: Any, page: Path, figures: Path | None, again: str) -> None:
     """Print what was found, and write the page and the figures."""
-    from ..lab.arena.page import write_figures, write_page
+    from ..lab.arena.page import arena_page, write_figures
     from ..lab.arena.scores import findings
     from ..lab.arena.tables import STAR
+    from ..lab.pages.html import write_page
 
     for section in findings(scores, STAR):
         print(f"{section.heading}\n")
         for table in section.tables:
             print(table, end="\n\n")
-    print(f"The page is {write_page(arena, scores, STAR, page, again)}")
+    print(f"The page is {write_page(page, arena_page(arena, scores, STAR, again))}")
     for figure in write_figures(scores, figures) if figures else ():
         print(figure)
 

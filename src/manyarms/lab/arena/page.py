@@ -2,18 +2,16 @@
 
 import functools
 import itertools
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...atomic import at_once
 from ...compiled import source_digest
 from ...version import __version__
 from ..figures.figures import WIDTHS, save, styled
 from ..figures.statistics import number
-from ..pages.html import added, asset, filled, table, text
+from ..pages.html import added, asset, facts, filled, settings, spec_text, table, text, whole_page
 from .arena import Arena
 from .scores import Ratio, Scores, findings, geometric_mean, ratio_text
 from .tables import GROUPS, HALVES, Contest, Entrant
@@ -67,49 +65,37 @@ def heat_labels() -> list[str]:
 # ---------------------------------------------------------------- the page
 
 
-def write_page(arena: Arena, scores: Scores, star: str, path: str | Path, command: str = "") -> Path:
-    """Write the page at once; return its path."""
-    path = Path(path)
-    page = arena_page(arena, scores, star, command)
-    with at_once(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    return path
-
-
 def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> str:
     """The leaderboard, the heat map and the settings of an arena as one HTML page."""
-    board, *others = findings(scores, star)
-    return filled(
-        asset("arena.html", "arena"),
-        {
-            "version": text(__version__),
-            "about": "Who does well in how many worlds, and what must they be told for it?",
-            "facts": _facts(arena),
-            "sections": "".join(added(section) for section in (board, *others[:1])),
-            "legend": _legend(),
-            "heat": _heat_map(scores, star),
-            "star": "".join(added(section) for section in others[1:]),
-            "settings": _settings(arena, command),
-            "contests": _contest_table(arena),
-            "entrants": _entrant_table(arena),
-            "style": asset("report.css") + asset("arena.css", "arena"),
-            "colours": _colours(),
-        },
-    )
+    sections = [added(section) for section in findings(scores, star)]
+    parts = {
+        "version": text(__version__),
+        "facts": _facts(arena),
+        "sections": "".join(sections[:2]),
+        "legend": _legend(),
+        "heat": _heat_map(scores, star),
+        "star": "".join(sections[2:]),
+        "settings": _settings(arena, command),
+        "contests": _contest_table(arena),
+        "entrants": _entrant_table(arena),
+    }
+    style = f"{asset('report.css')}{asset('arena.css', 'arena')}\n{_colours()}"
+    return whole_page("arena", filled(asset("arena.html", "arena"), parts), style)
 
 
 def _facts(arena: Arena) -> str:
     horizons = sorted({contest.horizon for contest in arena.contests})
-    facts = [
-        (len(arena.entrants), "entrants"),
-        (f"{sum(len(study.cells) for study in arena.studies()):,}", "policies in contests"),
-        (len(arena.contests), "contests"),
-        (len({contest.world for contest in arena.contests}), "worlds"),
-        (" · ".join(f"{horizon:,}" for horizon in horizons), "horizons"),
-        (f"{arena.replications:,}", "replications"),
-        (arena.seed, "seed"),
-    ]
-    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for value, name in facts)
+    return facts(
+        [
+            (len(arena.entrants), "entrants"),
+            (f"{sum(len(study.cells) for study in arena.studies.values()):,}", "policies in contests"),
+            (len(arena.contests), "contests"),
+            (len({contest.world for contest in arena.contests}), "worlds"),
+            (" · ".join(f"{horizon:,}" for horizon in horizons), "horizons"),
+            (f"{arena.replications:,}", "replications"),
+            (arena.seed, "seed"),
+        ]
+    )
 
 
 def _legend() -> str:
@@ -204,14 +190,13 @@ def _told(told: str) -> str:
 
 
 def _settings(arena: Arena, command: str) -> str:
-    lines = [("Command", f"<pre>{text(command)}</pre>")] if command else []
-    lines += [
+    lines = [
         ("Seed", f"{arena.seed}"),
         ("Replications", f"{arena.replications:,}"),
         ("Version", text(f"manyarms {__version__}")),
         ("Sources", f"<code>{source_digest()}</code>"),
     ]
-    return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in lines)
+    return settings(lines, command)
 
 
 def _contest_table(arena: Arena) -> str:
@@ -231,9 +216,9 @@ def _entrant_table(arena: Arena) -> str:
     for entrant in arena.entrants:
         entered = [contest for contest in arena.contests if entrant.policies(contest)]
         plays = list(entrant.policies(entered[0]).values()) if entered else []
-        spec = json.dumps(plays[0].to_json(), ensure_ascii=False) if plays else "–"
+        spec = spec_text(plays[0]) if plays else "–"
         more = f" and {len(plays) - 1} more" if len(plays) > 1 else ""
-        lines.append([text(entrant.name), text(entrant.told), str(len(entered)), f"<code>{text(spec)}</code>{more}"])
+        lines.append([text(entrant.name), text(entrant.told), str(len(entered)), f"<code>{spec}</code>{more}"])
     caption = "What each plays in the first of its contests."
     return table(["Entrant", "Told", "Contests", "Policy"], lines, caption, is_text=[True, True, False, True])
 
