@@ -174,7 +174,8 @@ def test_only_thompson_sampling_stays_away():
 def test_the_variation_that_is_told_is_what_one_arm_after_another_loses(change):
     # One perfect arm after another, each until it has lost nearly all or made its jump.
     horizon = 20_000
-    contest = next(contest for contest in CONTESTS if contest.change == change).replace(horizon=horizon)
+    contest = next(contest for contest in CONTESTS if contest.change == change)
+    contest = dataclasses.replace(contest, horizon=horizon)
     world = ma.World(ma.Empirical([1.0]), contest.world.drift, ma.Exact())
     state = begin(world.start(1), replication_key(0, 0))
     arm, lost = 0, 0.0
@@ -422,9 +423,12 @@ def test_ones_own_policies_take_part():
         (lambda: new_arena({3: ma.UniformPlay()}), "must be a text, not 3"),
         (lambda: new_arena({"x": lambda contest: contest.beta}), "'x' must play a policy in the contest 'still"),
         (lambda: new_arena({"CBT": ma.UniformPlay()}), "two of the entrants are called 'CBT'"),
-        (lambda: new_arena(half="best"), "half must be one of tuning, test, not 'best'"),
+        (lambda: new_arena(half="best"), "half must be one of 'tuning', 'test', not 'best'"),
         (lambda: new_arena(replications=0), "replications must be a whole number of at least 1, not 0"),
-        (lambda: enter("x", ma.UniformPlay(), told="all"), "told must be one of nothing, what it needs, hindsight"),
+        (
+            lambda: enter("x", ma.UniformPlay(), told="all"),
+            "told must be one of 'nothing', 'what it needs', 'hindsight'",
+        ),
         (lambda: new_arena({"x": ma.Oracle()}), "the entrant 'x' plays Oracle("),
         (
             lambda: new_arena({"x": lambda contest: ma.Oracle()}),

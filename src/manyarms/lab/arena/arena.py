@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...policies import Policy
+from ...specs import one_of
 from ..running.bar import run_with_bar
 from ..running.files import read_all
 from ..running.folder import slug
@@ -158,8 +159,7 @@ def chosen_contests(quick: bool = False, half: str | None = None, only: Any = No
     """A part of the table: the quick ones, of one half, with some text in their names, in capitals or not."""
     found = quick_contests() if quick else CONTESTS
     if half is not None:
-        if half not in HALVES:
-            raise ValueError(f"arena: half must be one of {', '.join(HALVES)}, not {half!r}")
+        one_of("arena", "half", half, HALVES)
         found = tuple(contest for contest in found if contest.half == half)
     if only is not None:
         if not isinstance(only, str) or not only.strip():

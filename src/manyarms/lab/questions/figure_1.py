@@ -57,12 +57,6 @@ PUBLISHED: dict[tuple[str, float], tuple[float, float]] = {
 """The published regret at T = 100,000: mean and standard deviation of 5 replications, by policy and beta."""
 
 
-def published_regret(policy: str, beta: float, horizon: int) -> float | None:
-    """The published mean, where there is one."""
-    found = PUBLISHED.get((policy, beta))
-    return found[0] if found is not None and horizon == HORIZONS[-1] else None
-
-
 def figure_world(beta: float) -> World:
     """The world of the text."""
     return World(PowerLaw(beta=beta), Rotting(rate="1/t"), GapUniform())
@@ -146,6 +140,7 @@ def end_points(mode: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]
     found = []
     for row in rows:
         policy, beta, horizon = row["policy"], float(row["world"].removeprefix("beta ")), row["horizon"]
+        published, _ = PUBLISHED.get((policy, beta), (None, None)) if horizon == HORIZONS[-1] else (None, None)
         ours = {"mode": mode, "policy": policy, "beta": beta, "horizon": horizon, "mean": row["mean"], "sd": row["sd"]}
-        found.append(ours | {"published": published_regret(policy, beta, horizon)})
+        found.append(ours | {"published": published})
     return found

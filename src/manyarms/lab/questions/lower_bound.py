@@ -86,7 +86,7 @@ def lower_bound(replications: int = 60, seed: int = 1) -> Study:
     189
     """
     cells = [
-        Cell(world_name(name, beta), World(PowerLaw(beta=beta), hard.drift(horizon)), policy_name, policy, horizon)
+        Cell(f"{name}, beta {beta:g}", World(PowerLaw(beta=beta), hard.drift(horizon)), policy_name, policy, horizon)
         for beta in BETAS
         for name, hard in HARD.items()
         for horizon in HORIZONS
@@ -96,11 +96,6 @@ def lower_bound(replications: int = 60, seed: int = 1) -> Study:
     return Study("lower-bound", tuple(cells), replications, seed, about=about)
 
 
-def world_name(name: str, beta: float) -> str:
-    """A hard world with its beta."""
-    return f"{name}, beta {beta:g}"
-
-
 def ratios(results: Sequence[CellResult]) -> list[dict[str, Any]]:
     """Mean regret over the bound, with 95 % intervals, at each horizon."""
     named = {(r.cell.world_name, r.cell.policy_name, r.cell.horizon): r for r in results}
@@ -108,7 +103,7 @@ def ratios(results: Sequence[CellResult]) -> list[dict[str, Any]]:
     for (name, hard), beta, policy in itertools.product(HARD.items(), BETAS, policies(BETAS[0])):
         found = {}
         for horizon in HORIZONS:
-            regrets = named[world_name(name, beta), policy, horizon].final("regret")
+            regrets = named[f"{name}, beta {beta:g}", policy, horizon].final("regret")
             found[horizon] = mean_and_half_width(regrets / hard.bound(beta, horizon))
         row: dict[str, Any] = {"world": name, "beta": beta, "policy": policy}
         row |= {f"T = {horizon:,}": with_half_width(*ratio) for horizon, ratio in found.items()}

@@ -301,19 +301,15 @@ def pull_same(state: SameArmsState, slot: int, arm: int, round: int) -> tuple[Sa
     if rarely(world.visits[slot] >> 32 != arm):
         settle(state, slot, arm, slot)
     world, mean, next_mean, reward = pull(world, slot, arm, round)
-    return (
-        replaced(
-            state,
-            world=world,
-            variation=world.variation,
-            rotting_variation=world.rotting_variation,
-            changes=world.changes,
-            rotting_changes=world.rotting_changes,
-        ),
-        mean,
-        next_mean,
-        reward,
+    state = replaced(
+        state,
+        world=world,
+        variation=world.variation,
+        rotting_variation=world.rotting_variation,
+        changes=world.changes,
+        rotting_changes=world.rotting_changes,
     )
+    return state, mean, next_mean, reward
 
 
 @kernel

@@ -4,6 +4,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from ..studies.modules import needed_modules
 from ..studies.study import Study
@@ -11,22 +12,14 @@ from .cluster import cluster_executor
 from .runner import Progress, run
 
 
-def run_with_bar(
-    study: Study,
-    folder: str | Path = "results",
-    *,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    device: str = "cpu",
-    resume: bool = True,
-) -> list[Path]:
-    """Run a study on this machine or on a cluster, and show how far it has got."""
+def run_with_bar(study: Study, folder: str | Path = "results", cluster: str | None = None, **how: Any) -> list[Path]:
+    """Run a study on this machine or on a cluster, and show how far it has got; ``how`` as for `run`."""
     with contextlib.ExitStack() as stack:
         executor = None
         if cluster:
             executor = stack.enter_context(cluster_executor(cluster, needed_modules(study.cells)))
         progress = stack.enter_context(progress_bar(study.name)) if sys.stderr.isatty() else None
-        return run(study, folder, jobs=jobs, executor=executor, device=device, resume=resume, progress=progress)
+        return run(study, folder, executor=executor, progress=progress, **how)
 
 
 @contextlib.contextmanager

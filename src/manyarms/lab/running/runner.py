@@ -24,7 +24,7 @@ from ...gpu import chosen_device
 from ...specs import count
 from ...trace import COLUMNS
 from ..studies.modules import import_same, needed_modules
-from ..studies.study import Cell, Study
+from ..studies.study import Study
 from .chunks import Chunk, chunks_of, why_too_large
 from .cluster import local_processes
 from .files import CellResult, read_result, write_result, write_study
@@ -202,9 +202,8 @@ def workers(
         modules = needed_modules(study.cells)
 
         def submit_elsewhere(chunk: Chunk) -> "concurrent.futures.Future[NDArray[np.float64]]":
-            cell = study.cells[chunk.index]
-            described = cell.to_json(), study.seed, study.rounds_kept(cell).tolist(), chunk.first, chunk.last
-            return executor.submit(play_described, *described, device, modules)
+            described = study.to_json([study.cells[chunk.index]])
+            return executor.submit(play_described, described, chunk.first, chunk.last, device, modules)
 
         yield submit_elsewhere, AHEAD
         return
@@ -226,19 +225,11 @@ def play_chunk(study: Study, chunk: Chunk, stop: Any = None, device: str = "cpu"
 
 
 def play_described(
-    cell: dict[str, Any],
-    seed: int,
-    checkpoints: list[int],
-    first: int,
-    last: int,
-    device: str,
-    modules: dict[str, str],
+    study: dict[str, Any], first: int, last: int, device: str, modules: dict[str, str]
 ) -> NDArray[np.float64]:
-    """What a worker elsewhere does: plain JSON values in, an array out."""
+    """What a worker elsewhere does: plain JSON values of a study with one cell in, an array out."""
     import_same(modules)
-    known = Cell.from_json(cell)
-    rounds = np.array(checkpoints, dtype=np.int64)
-    return play_range(known.policy, known.world, known.horizon, seed, rounds, first, last, None, device)
+    return play_chunk(Study.from_json(study), Chunk(0, first, last), None, device)
 
 
 def play_on(submit: Submit, study: Study, chunks: Iterator[Chunk], ahead: int) -> Finished:
