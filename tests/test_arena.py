@@ -1,5 +1,6 @@
 """The arena: its tables, its ratios against a plain twin, its page and its command."""
 
+import dataclasses
 import itertools
 import json
 import math

@@ -140,7 +140,7 @@ def end_points(mode: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]
     found = []
     for row in rows:
         policy, beta, horizon = row["policy"], float(row["world"].removeprefix("beta ")), row["horizon"]
-        published, _ = PUBLISHED.get((policy, beta), (None, None)) if horizon == HORIZONS[-1] else (None, None)
+        known = PUBLISHED.get((policy, beta)) if horizon == HORIZONS[-1] else None
         ours = {"mode": mode, "policy": policy, "beta": beta, "horizon": horizon, "mean": row["mean"], "sd": row["sd"]}
-        found.append(ours | {"published": published})
+        found.append(ours | {"published": known and known[0]})
     return found
