@@ -22,7 +22,6 @@ from .pages.report import write_report as write_report
 from .questions import lower_bound as _lower_bound  # noqa: F401, it adds a study
 from .questions.figure_1 import figure_1 as figure_1
 from .questions.rates import rates_figure as rates_figure
-from .running.bar import run_with_bar as run_with_bar
 from .running.cluster import cluster_executor as cluster_executor
 from .running.files import BadFile as BadFile
 from .running.files import CellResult as CellResult
@@ -32,6 +31,7 @@ from .running.files import summary as summary
 from .running.runner import Progress as Progress
 from .running.runner import plan as plan
 from .running.runner import run as run
+from .running.runner import run_with_bar as run_with_bar
 from .studies.modules import needed_modules as needed_modules
 from .studies.study import NAMED_STUDIES as NAMED_STUDIES
 from .studies.study import Cell as Cell

@@ -14,10 +14,9 @@ from typing import Any
 
 from ...policies import Policy
 from ...specs import one_of
-from ..running.bar import run_with_bar
 from ..running.files import read_all
 from ..running.folder import slug
-from ..running.runner import plan
+from ..running.runner import plan, run_with_bar
 from ..studies.study import Cell, Study
 from .scores import Scores
 from .tables import CONTESTS, ENTRANTS, GROUPS, HALVES, QUICK_ENTRANTS, Contest, Entrant, Plays, quick_contests

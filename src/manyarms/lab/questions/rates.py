@@ -10,13 +10,9 @@ thing at a time, the others fixed:
 - *L*, where every play breaks its arm with probability L / T;
 - *seasons*, after each of which all known arms break down together: significant shifts, plus 1.
 
-Between the two bounds lies a power p of the logarithm, from 0 to 2. It is that of the time there is to learn
-anything in, from one change to the next: the more change, the shorter. So regret in T grows somewhat faster, and regret
-in V, L and seasons somewhat more slowly, than the exponent alone, and the exponent is fitted with 0, 1 and 2 logarithms
-taken out.
-
-`Forager`, which is told nothing, plays in the same worlds. No theorem promises it anything; what nothing can be better
-than holds for it too.
+Between the two bounds lies a power p of the logarithm, from 0 to 2, of the time there is to learn anything in, from one
+change to the next: the exponent is fitted with 0, 1 and 2 logarithms taken out. What that means, and what it means for
+`Forager`, which no theorem is about, `findings` says.
 """
 
 import dataclasses

@@ -9,9 +9,20 @@ from typing import Any
 
 from ...tables import Table
 from ..pages.report import Section, write_report
-from ..running.bar import run_with_bar
 from ..running.files import CellResult, read_all, summary
-from .figure_1 import BETAS, DIFFERENCES, HORIZONS, MODES, REPLICATIONS, SEED, end_points, figure_1
+from ..running.runner import run_with_bar
+from .figure_1 import (
+    BETAS,
+    DIFFERENCES,
+    HORIZONS,
+    MODES,
+    PUBLISHED,
+    REPLICATIONS,
+    SEED,
+    end_points,
+    figure_1,
+    published_policies,
+)
 
 Results = Mapping[str, Sequence[CellResult]]
 """By mode, the results of its cells."""
@@ -62,15 +73,11 @@ def end_table(results: Results, mode: str) -> Table:
     return Table(list(lines.values()))
 
 
-FOUR = ("Elimination", "Blackbox(UCB)", "SSUCB", "AUCBT-ASW")
-"""The policies of the figure."""
-
-
 def ranking(results: Results, mode: str) -> list[dict[str, Any]]:
     """For each beta, these policies from the least to the largest regret at the longest horizon."""
     by_beta: dict[float, list[str]] = {}
     for row in sorted(ends(results, mode), key=lambda row: (row["beta"], row["mean"])):
-        if row["policy"] in FOUR:
+        if row["policy"] in PUBLISHED:
             by_beta.setdefault(row["beta"], []).append(row["policy"])
     said = "from the least regret to the largest"
     return [{"runs": f"as {mode}", "beta": f"{beta:g}", said: ", ".join(names)} for beta, names in by_beta.items()]
@@ -83,7 +90,7 @@ def factors(results: Results) -> list[dict[str, Any]]:
     return [
         {"policy": policy}
         | {f"beta {beta:g}": means["published", policy, beta] / means["described", policy, beta] for beta in betas}
-        for policy in FOUR
+        for policy in published_policies(betas[0])
     ]
 
 

@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import itertools
 import math
+import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -26,7 +27,7 @@ from ...trace import COLUMNS
 from ..studies.modules import import_same, needed_modules
 from ..studies.study import Study
 from .chunks import Chunk, chunks_of, why_too_large
-from .cluster import local_processes
+from .cluster import cluster_executor, local_processes
 from .files import CellResult, read_result, write_result, write_study
 from .folder import Folder, Missing
 
@@ -97,23 +98,17 @@ def run(
         raise MemoryError(reason)
     home = Folder(study, Path(folder), device)
     with home.for_this_run_alone():
-        missing = _prepared(home, resume)
+        home.remove_leftovers()
+        home.set_others_aside()  # first: starting from nothing is meant for this study, not for another of its name
+        if not resume:
+            home.remove_all()
+        write_study(home.path, study)
+        missing = home.missing()
+        home.warn_of_unusable()
         with workers(study, executor, jobs, device) as (submit, ahead):
             _play(home, missing, play_on(submit, study, missing.chunks(), ahead), progress)
         home.remove_parts()  # what a run that was stopped between two steps has left
     return home.results()
-
-
-def _prepared(home: Folder, resume: bool) -> Missing:
-    """Put the folder in order, and look what there is to do."""
-    home.remove_leftovers()
-    home.set_others_aside()  # first: starting from nothing is meant for this study, not for another of its name
-    if not resume:
-        home.remove_all()
-    write_study(home.path, home.study)
-    missing = home.missing()
-    home.warn_of_unusable()
-    return missing
 
 
 def _play(
@@ -185,6 +180,45 @@ def plan(
         "rounds left": missing.rounds(),
         "seconds, roughly": missing.rounds() * NANOSECONDS_A_ROUND * 1e-9 / workers if guessed else math.nan,
     }
+
+
+def run_with_bar(study: Study, folder: str | Path = "results", cluster: str | None = None, **how: Any) -> list[Path]:
+    """Run a study on this machine or on a cluster, and show how far it has got; ``how`` as for `run`."""
+    with contextlib.ExitStack() as stack:
+        executor = None
+        if cluster:
+            executor = stack.enter_context(cluster_executor(cluster, needed_modules(study.cells)))
+        progress = stack.enter_context(progress_bar(study.name)) if sys.stderr.isatty() else None
+        return run(study, folder, executor=executor, progress=progress, **how)
+
+
+@contextlib.contextmanager
+def progress_bar(name: str) -> Iterator[Callable[[Progress], None]]:
+    """A bar with the rounds a second, the cells left and the time left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.fields[pace]}"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(name, total=None, pace="")
+
+        def show(progress: Progress) -> None:
+            speed = bar.tasks[0].finished_speed or bar.tasks[0].speed or 0.0
+            bar.update(
+                task,
+                total=progress.rounds + progress.rounds_left,
+                completed=progress.rounds,
+                pace=f"{speed / 1e6:,.0f} million rounds/s, {progress.cells_left} cells left",
+            )
+
+        yield show
 
 
 # ---------------------------------------------------------------- who plays

@@ -383,21 +383,19 @@ def filled_name(place: str, text: str, filling: Mapping[str, Any]) -> str:
     return _FILLED.sub(lambda found: str(filling[found[1]]), text)
 
 
-def _folder() -> Any:
-    return importlib.resources.files(__package__.partition(".")[0]) / "studies"
-
-
 NAMED_STUDIES: dict[str, Callable[[], Any]] = {}
 """Studies that have a name and are made by a function, where a table would not do: the package's and one's own."""
 
 
 def study_names() -> list[str]:
     """The studies that come with the package, and those of one's own in ``NAMED_STUDIES``."""
-    return sorted([*NAMED_STUDIES, *_file_names()])
+    return sorted([*NAMED_STUDIES, *_files()])
 
 
-def _file_names() -> list[str]:
-    return sorted(entry.name.removesuffix(SUFFIX) for entry in _folder().iterdir() if entry.name.endswith(SUFFIX))
+def _files() -> dict[str, Any]:
+    """The files of studies that come with the package, by their names."""
+    folder = importlib.resources.files(__package__.partition(".")[0]) / "studies"
+    return {file.name.removesuffix(SUFFIX): file for file in folder.iterdir() if file.name.endswith(SUFFIX)}
 
 
 def named_study(name: str) -> Study:
@@ -407,9 +405,10 @@ def named_study(name: str) -> Study:
         if not isinstance(made, Study):
             raise ValueError(f"study {name}: its function must give a Study, not {made!r}")
         return made
-    if name not in _file_names():
+    files = _files()
+    if name not in files:
         raise LookupError(f"no study is called {name!r}; there are {', '.join(study_names())}")
-    return parse_study((_folder() / f"{name}{SUFFIX}").read_text(encoding="utf-8"), f"study {name}")
+    return parse_study(files[name].read_text(encoding="utf-8"), f"study {name}")
 
 
 def find_study(name_or_path: str) -> Study:
