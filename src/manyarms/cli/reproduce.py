@@ -25,7 +25,7 @@ def act(options: argparse.Namespace) -> int:
 
     modes = MODES if options.mode == "both" else (options.mode,)
     settings = given(options, "betas", "horizons", "replications", "seed")
-    results = reproduce.reproduce(modes, **settings, **given(options, "folder", "jobs", "device"))
+    results = reproduce.reproduce(modes, settings, options.folder, **given(options, "jobs", "device"))
     if options.json:
         print_json(finite(reproduce.rows(results)))
         return 0

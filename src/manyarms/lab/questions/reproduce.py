@@ -11,40 +11,16 @@ from ...tables import Table
 from ..pages.report import Section, write_report
 from ..running.files import CellResult, read_all, summary
 from ..running.runner import run_with_bar
-from .figure_1 import (
-    BETAS,
-    DIFFERENCES,
-    HORIZONS,
-    MODES,
-    PUBLISHED,
-    REPLICATIONS,
-    SEED,
-    end_points,
-    figure_1,
-    published_policies,
-)
+from .figure_1 import DIFFERENCES, MODES, PUBLISHED, end_points, figure_1, published_policies
 
 Results = Mapping[str, Sequence[CellResult]]
 """By mode, the results of its cells."""
 
 
-def reproduce(
-    modes: Iterable[str] = MODES,
-    betas: Sequence[float] = BETAS,
-    horizons: Sequence[int] = HORIZONS,
-    replications: int = REPLICATIONS,
-    seed: int = SEED,
-    folder: str | Path = "results",
-    *,
-    jobs: int | None = None,
-    device: str = "cpu",
-) -> Results:
-    """Run the figure, or what is left of it."""
-    found = {}
-    for mode in modes:
-        study = figure_1(mode, betas, horizons, replications, seed)
-        found[mode] = read_all(run_with_bar(study, folder, jobs=jobs, device=device), study)
-    return found
+def reproduce(modes: Iterable[str], settings: Mapping[str, Any], folder: str | Path, **where: Any) -> Results:
+    """Run the figure, or what is left of it; ``settings`` as for `figure_1`, ``where`` as for `run_with_bar`."""
+    studies = {mode: figure_1(mode, **settings) for mode in modes}
+    return {mode: read_all(run_with_bar(study, folder, **where), study) for mode, study in studies.items()}
 
 
 def rows(results: Results) -> list[dict[str, Any]]:
