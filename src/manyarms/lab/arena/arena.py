@@ -28,8 +28,6 @@ FOLDERS = {False: "results/arena", True: "results/arena-quick"}
 """Where results of both go if nothing else is said: apart, as some contests have the same name."""
 
 SEED = 1
-CHECKPOINTS = 1
-"""The end is what counts."""
 
 OWN: list[Entrant] = []
 """Entrants of one's own: what `enter` was called for."""
@@ -129,7 +127,7 @@ class Arena:
             for name, policy in entrant.policies(contest).items()
         )
         about = f"A contest of the arena, of the {contest.half} half."
-        return Study(slug(contest.name), cells, self.replications, self.seed, CHECKPOINTS, about)
+        return Study(slug(contest.name), cells, self.replications, self.seed, 1, about)  # the end is what counts
 
     def plan(self, folder: str | Path, **where: Any) -> list[dict[str, Any]]:
         """What `run` would do: one row for each contest, and one for all."""
@@ -139,7 +137,8 @@ class Arena:
             rows.append({"contest": contest.name, "half": contest.half} | said)
             del rows[-1]["study"], rows[-1]["start"]
         total = dict(rows[0]) | {"contest": "all", "half": "both" if len({row["half"] for row in rows}) > 1 else ""}
-        total |= {name: sum(row[name] for row in rows) for name in SUMMED}
+        summed = ("cells", "cells left", "rounds", "rounds left", "seconds, roughly")
+        total |= {name: sum(row[name] for row in rows) for name in summed}
         return [*rows, total]
 
     def run(self, folder: str | Path, **where: Any) -> Scores:
@@ -149,9 +148,6 @@ class Arena:
             for result in read_all(run_with_bar(study, folder, **where), study):
                 played[contest.name, result.cell.policy_name] = result.final("regret")
         return Scores.of(self.contests, self.entrants, played)
-
-
-SUMMED = ("cells", "cells left", "rounds", "rounds left", "seconds, roughly")
 
 
 def chosen_contests(quick: bool = False, half: str | None = None, only: Any = None) -> tuple[Contest, ...]:

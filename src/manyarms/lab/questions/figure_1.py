@@ -49,11 +49,6 @@ PUBLISHED: dict[str, dict[float, tuple[float, float]]] = {
 """The published regret at T = 100,000: mean and standard deviation of 5 replications, by policy and beta."""
 
 
-def figure_world(beta: float) -> World:
-    """The world of the text."""
-    return World(PowerLaw(beta=beta), Rotting(rate="1/t"), GapUniform())
-
-
 def published_policies(beta: float) -> dict[str, Policy]:
     """The four policies of the figure with the settings of the published runs, and none of the differences."""
     return {
@@ -77,7 +72,7 @@ def described_policies(beta: float) -> dict[str, Policy]:
 
 def published_cell(name: str, policy: Policy, beta: float, horizon: int, differences: Sequence[str]) -> Cell:
     """One policy of the figure as it was run, with these differences."""
-    world = figure_world(beta)
+    world = World(PowerLaw(beta=beta), Rotting(rate="1/t"), GapUniform())  # that of the text
     if name in ("Elimination", "Blackbox(UCB)") and "block cap" in differences:
         policy = Capped(policy)
     if name == "SSUCB" and "own clock" in differences:

@@ -64,11 +64,6 @@ class Direction:
         return f"{'still' if self.name == 'T' else f'{self.name} = {size}'}, beta {beta:g}"
 
 
-def rounds_of_wear(beta: float, variation: float) -> float:
-    """How long an arm is worth keeping: until its wear equals the gap that so much time would have found."""
-    return float((LONGEST / variation) ** ((beta + 1.0) / (beta + 2.0)))
-
-
 DIRECTIONS = (
     Direction(
         name="T",
@@ -84,7 +79,8 @@ DIRECTIONS = (
         exponent=lambda beta: 1.0 / (beta + 2.0),
         drift=lambda size: Rotting(rate=size / LONGEST),
         column="V_R",
-        stretch=rounds_of_wear,
+        # So long an arm is worth keeping: until its wear equals the gap that so much time would have found.
+        stretch=lambda beta, size: float((LONGEST / size) ** ((beta + 1.0) / (beta + 2.0))),
     ),
     Direction(
         name="L",
