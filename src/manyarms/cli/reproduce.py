@@ -20,14 +20,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def act(options: argparse.Namespace) -> int:
     """Run the figure, or what is left of it; print tables and write reports."""
-    from ..lab.questions import reproduce
-    from ..lab.questions.figure_1 import MODES
+    from ..lab.questions import figure_1
 
-    modes = MODES if options.mode == "both" else (options.mode,)
+    modes = figure_1.MODES if options.mode == "both" else (options.mode,)
     settings = given(options, "betas", "horizons", "replications", "seed")
-    results = reproduce.reproduce(modes, settings, options.folder, **given(options, "jobs", "device"))
+    results = figure_1.reproduce(modes, settings, options.folder, **given(options, "jobs", "device"))
     if options.json:
-        print_json(finite(reproduce.rows(results)))
+        print_json(finite(figure_1.rows(results)))
         return 0
     for mode in modes:
         study = results[mode][0].study
@@ -35,8 +34,8 @@ def act(options: argparse.Namespace) -> int:
             f"Regret in the world of the paper's figure, as {mode}: horizon {max(c.horizon for c in study.cells):,}, "
             f"{study.replications} replications, seed {study.seed}. ± is the standard deviation of one replication.\n"
         )
-        print(reproduce.end_table(results, mode), end="\n\n")
+        print(figure_1.end_table(results, mode), end="\n\n")
     again = command("reproduce", mode=options.mode, **settings)
-    for path in reproduce.write_reports(results, options.folder, again):
+    for path in figure_1.write_reports(results, options.folder, again):
         print(f"The report is {path}")
     return 0
