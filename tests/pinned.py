@@ -58,7 +58,7 @@ def spec_digests():
 def study_digests():
     """Of every study with a name, and every study of the arena."""
     named = [lab.named_study(name) for name in lab.study_names()]
-    return {study.name: study.digest() for study in (*named, *lab.Arena(CONTESTS, ENTRANTS).studies())}
+    return {study.name: study.digest() for study in (*named, *lab.Arena(CONTESTS, ENTRANTS).studies.values())}
 
 
 def written():

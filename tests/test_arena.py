@@ -1,5 +1,6 @@
 """The arena: its tables, its ratios against a plain twin, its page and its command."""
 
+import dataclasses
 import itertools
 import json
 import math
@@ -35,6 +36,7 @@ from manyarms.lab.arena.tables import (
     quick_contests,
 )
 from manyarms.lab.figures.figures import save
+from manyarms.lab.pages.html import write_page
 from manyarms.streams import replication_key
 from tests.browser import chromium, opened
 from tests.reference import arena as slow
@@ -107,7 +109,7 @@ def test_the_halves_differ():
 def test_names_are_unique_also_as_folders():
     whole = new_arena()
     assert len({contest.name for contest in CONTESTS}) == len(CONTESTS)
-    assert len({study.name for study in whole.studies()}) == len(CONTESTS)
+    assert len({study.name for study in whole.studies.values()}) == len(CONTESTS)
 
 
 def test_quick_has_many_worlds_of_few_types():
@@ -133,7 +135,7 @@ def test_studies_are_built_once_and_duels_found_once(monkeypatch):
     monkeypatch.setattr(arena_module, "Study", lambda *args: built.append(args) or study(*args))
     monkeypatch.setattr(Scores, "_duel", lambda self, *args: found.append(args[:2]) or duel(self, *args))
     part, scores = made_up(quick=True, only="wear")
-    assert part.study(part.contests[0]) is part.studies()[0]
+    assert part.studies is part.studies
     arena_page.arena_page(part, scores, STAR)
     arena_page.heat_figure(scores)
     assert len(built) == len(part.contests)
@@ -173,7 +175,8 @@ def test_only_thompson_sampling_stays_away():
 def test_the_variation_that_is_told_is_what_one_arm_after_another_loses(change):
     # One perfect arm after another, each until it has lost nearly all or made its jump.
     horizon = 20_000
-    contest = next(contest for contest in CONTESTS if contest.change == change).replace(horizon=horizon)
+    contest = next(contest for contest in CONTESTS if contest.change == change)
+    contest = dataclasses.replace(contest, horizon=horizon)
     world = ma.World(ma.Empirical([1.0]), contest.world.drift, ma.Exact())
     state = begin(world.start(1), replication_key(0, 0))
     arm, lost = 0, 0.0
@@ -402,7 +405,7 @@ def test_ones_own_policies_take_part():
     assert {contest.half for contest in found.contests} == {"test"}
     assert all(contest.is_still for contest in found.contests)
     assert [entrant.name for entrant in found.entrants][-2:] == ["same", "told"]
-    cells = {cell.policy_name: cell for cell in found.study(found.contests[0]).cells}
+    cells = {cell.policy_name: cell for cell in found.studies[found.contests[0]].cells}
     assert cells["told"].policy == ma.Elimination(found.contests[0].beta)
     entered = enter("mine", ma.UniformPlay())
     try:
@@ -421,9 +424,12 @@ def test_ones_own_policies_take_part():
         (lambda: new_arena({3: ma.UniformPlay()}), "must be a text, not 3"),
         (lambda: new_arena({"x": lambda contest: contest.beta}), "'x' must play a policy in the contest 'still"),
         (lambda: new_arena({"CBT": ma.UniformPlay()}), "two of the entrants are called 'CBT'"),
-        (lambda: new_arena(half="best"), "half must be one of tuning, test, not 'best'"),
+        (lambda: new_arena(half="best"), "half must be one of 'tuning', 'test', not 'best'"),
         (lambda: new_arena(replications=0), "replications must be a whole number of at least 1, not 0"),
-        (lambda: enter("x", ma.UniformPlay(), told="all"), "told must be one of nothing, what it needs, hindsight"),
+        (
+            lambda: enter("x", ma.UniformPlay(), told="all"),
+            "told must be one of 'nothing', 'what it needs', 'hindsight'",
+        ),
         (lambda: new_arena({"x": ma.Oracle()}), "the entrant 'x' plays Oracle("),
         (
             lambda: new_arena({"x": lambda contest: ma.Oracle()}),
@@ -458,7 +464,7 @@ def test_an_entrant_may_stay_away_from_some_contests():
         return {"it": ma.UniformPlay()} if contest.horizon == 10**4 else {}
 
     found = new_arena({"short": short}, only="T = 10^7")  # also from all of a part
-    assert not any("short" in cell.policy_name for study in found.studies() for cell in study.cells)
+    assert not any("short" in cell.policy_name for study in found.studies.values() for cell in study.cells)
 
 
 def test_contests_are_chosen_by_half_and_text():
@@ -482,7 +488,7 @@ def made_up(**part):
     played = {
         (contest.name, cell.policy_name): generator.lognormal(5.0, 1.0) * generator.lognormal(0.0, 0.1, 4)
         for contest in whole.contests
-        for cell in whole.study(contest).cells
+        for cell in whole.studies[contest].cells
     }
     return whole, Scores.of(whole.contests, whole.entrants, played)
 
@@ -510,7 +516,7 @@ def test_the_colours_are_in_order_and_every_ratio_has_one():
 @pytest.mark.once
 def test_the_page_has_every_ratio_and_loads_nothing(tmp_path):
     whole, scores = made_up()
-    path = arena_page.write_page(whole, scores, STAR, tmp_path / "arena.html", "manyarms arena <&>")
+    path = write_page(tmp_path / "arena.html", arena_page.arena_page(whole, scores, STAR, "manyarms arena <&>"))
     page = path.read_text(encoding="utf-8")
     assert "manyarms arena &lt;&amp;&gt;" in page
     assert "http:" not in page.replace("http-equiv", "")

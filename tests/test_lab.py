@@ -46,7 +46,7 @@ from manyarms.lab import (
     summary,
     write_report,
 )
-from manyarms.lab.running import bar, chunks, folder, runner
+from manyarms.lab.running import chunks, folder, runner
 from manyarms.lab.running.files import FORMAT, sources_of
 from manyarms.lab.studies.modules import import_same
 from manyarms.specs import SPEC_TYPES
@@ -790,7 +790,7 @@ def test_workers_that_lack_a_module_are_refused_before_anything_is_deleted(tmp_p
     _, study = elsewhere
     run(study, tmp_path)
     before = bytes_below(tmp_path)
-    monkeypatch.setattr(bar, "cluster_executor", refusing)
+    monkeypatch.setattr(runner, "cluster_executor", refusing)
     with pytest.raises(ImportError, match=r"local:1 lacks \['elsewhere'\]"):
         run_with_bar(study, tmp_path, cluster="local:1", resume=False)
     assert bytes_below(tmp_path) == before

@@ -34,18 +34,15 @@ def rates_results(power, bend=0.0):
     found = []
     for index, cell in enumerate(study.cells):
         beta = cell.world.reservoir.beta
-        still = cell.horizon ** (beta / (beta + 1.0))
-        if cell.world_name == rates.still_name(beta):
-            found.append(result_of(study, index, still * cell.horizon**bend * math.log(cell.horizon) ** power))
-            continue
         direction, size = next(
             (direction, size)
             for direction in rates.DIRECTIONS
             for size in direction.sizes
-            if rates.moving_name(direction, size, beta) == cell.world_name
+            if (direction.world_name(size, beta), direction.horizon(size)) == (cell.world_name, cell.horizon)
         )
         regret = size ** (direction.exponent(beta) + bend) * math.log(direction.stretch(beta, size)) ** power
         measures = {direction.column: size} if direction.column else {}
+        still = 1.0 if direction.name == "T" else cell.horizon ** (beta / (beta + 1.0))
         found.append(result_of(study, index, still * regret, **measures))
     return found
 

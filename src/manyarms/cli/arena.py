@@ -26,13 +26,13 @@ from .own import lab_with
 )
 def arena(options: argparse.Namespace) -> None:
     """Play the contests, or say what there is to do; print the leaderboard and write the page."""
-    from ..lab.arena.arena import default_folder, new_arena
+    from ..lab.arena.arena import FOLDERS, new_arena
     from ..lab.arena.scores import rows
 
     if options.json and (options.out is not None or options.figures is not None):
         other = "--figures" if options.out is None else "--out"
         raise ValueError(f"--json prints numbers and writes neither page nor figures; leave out --json or {other}")
-    results = str(default_folder(options.quick)) if options.folder is None else options.folder
+    results = str(FOLDERS[options.quick]) if options.folder is None else options.folder
     folder = checked_output("--folder", results, "results/arena")
     page = folder / "arena.html" if options.out is None else checked_output("--out", options.out, "arena.html")
     figures = None if options.figures is None else checked_output("--figures", options.figures, "figures")
@@ -55,14 +55,15 @@ def arena(options: argparse.Namespace) -> None:
 
 def _show(arena: Any, scores: Any, page: Path, figures: Path | None, again: str) -> None:
     """Print what was found, and write the page and the figures."""
-    from ..lab.arena.page import write_figures, write_page
+    from ..lab.arena.page import arena_page, write_figures
     from ..lab.arena.scores import findings
     from ..lab.arena.tables import STAR
+    from ..lab.pages.html import write_page
 
     for section in findings(scores, STAR):
         print(f"{section.heading}\n")
         for table in section.tables:
             print(table, end="\n\n")
-    print(f"The page is {write_page(arena, scores, STAR, page, again)}")
+    print(f"The page is {write_page(page, arena_page(arena, scores, STAR, again))}")
     for figure in write_figures(scores, figures) if figures else ():
         print(figure)

@@ -17,14 +17,13 @@ from .output import print_json
 )
 def reproduce(options: argparse.Namespace) -> None:
     """Run the figure, or what is left of it; print tables and write reports."""
-    from ..lab.questions import reproduce as figure
-    from ..lab.questions.figure_1 import MODES
+    from ..lab.questions import figure_1
 
-    modes = MODES if options.mode == "both" else (options.mode,)
+    modes = figure_1.MODES if options.mode == "both" else (options.mode,)
     settings = given(options, "betas", "horizons", "replications", "seed")
-    results = figure.reproduce(modes, **settings, **given(options, "folder", "jobs", "device"))
+    results = figure_1.reproduce(modes, settings, options.folder, **given(options, "jobs", "device"))
     if options.json:
-        print_json(figure.rows(results))
+        print_json(figure_1.rows(results))
         return
     for mode in modes:
         study = results[mode][0].study
@@ -32,7 +31,7 @@ def reproduce(options: argparse.Namespace) -> None:
             f"Regret in the world of the paper's figure, as {mode}: horizon {max(c.horizon for c in study.cells):,}, "
             f"{study.replications} replications, seed {study.seed}. ± is the standard deviation of one replication.\n"
         )
-        print(figure.end_table(results, mode), end="\n\n")
+        print(figure_1.end_table(results, mode), end="\n\n")
     again = written_out("reproduce", mode=options.mode, **settings)
-    for path in figure.write_reports(results, options.folder, again):
+    for path in figure_1.write_reports(results, options.folder, again):
         print(f"The report is {path}")

@@ -1,60 +1,43 @@
 """The lab: studies, their runner, result files, figures, reports, and single runs explained."""
 
-from .arena.arena import Arena, arena, enter
-from .arena.page import heat_figure
-from .arena.tables import Contest
-from .explain.explain import Explanation, explain, explain_result, explain_study
-from .figures.figures import difference_figure, growth_figure, regret_figure, save_all
-from .pages.report import FINDINGS, Section, file_of, findings, read_results, write_report
+from .arena.arena import Arena as Arena
+from .arena.arena import arena as arena
+from .arena.arena import enter as enter
+from .arena.page import heat_figure as heat_figure
+from .arena.tables import Contest as Contest
+from .explain.explain import Explanation as Explanation
+from .explain.explain import explain as explain
+from .explain.explain import explain_result as explain_result
+from .explain.explain import explain_study as explain_study
+from .figures.figures import difference_figure as difference_figure
+from .figures.figures import growth_figure as growth_figure
+from .figures.figures import regret_figure as regret_figure
+from .figures.figures import save_all as save_all
+from .pages.report import FINDINGS as FINDINGS
+from .pages.report import Section as Section
+from .pages.report import file_of as file_of
+from .pages.report import findings as findings
+from .pages.report import read_results as read_results
+from .pages.report import write_report as write_report
 from .questions import lower_bound as _lower_bound  # noqa: F401, it adds a study
-from .questions.figure_1 import figure_1
-from .questions.rates import rates_figure
-from .running.bar import run_with_bar
-from .running.cluster import cluster_executor
-from .running.files import BadFile, CellResult, read_all, read_result, summary
-from .running.runner import Progress, plan, run
-from .studies.modules import needed_modules
-from .studies.study import NAMED_STUDIES, Cell, Study, find_study, named_study, parse_study, read_study, study_names
-
-__all__ = [
-    "FINDINGS",
-    "NAMED_STUDIES",
-    "Arena",
-    "BadFile",
-    "Cell",
-    "CellResult",
-    "Contest",
-    "Explanation",
-    "Progress",
-    "Section",
-    "Study",
-    "arena",
-    "cluster_executor",
-    "difference_figure",
-    "enter",
-    "explain",
-    "explain_result",
-    "explain_study",
-    "figure_1",
-    "file_of",
-    "find_study",
-    "findings",
-    "growth_figure",
-    "heat_figure",
-    "named_study",
-    "needed_modules",
-    "parse_study",
-    "plan",
-    "rates_figure",
-    "read_all",
-    "read_result",
-    "read_results",
-    "read_study",
-    "regret_figure",
-    "run",
-    "run_with_bar",
-    "save_all",
-    "study_names",
-    "summary",
-    "write_report",
-]
+from .questions.figure_1 import figure_1 as figure_1
+from .questions.rates import rates_figure as rates_figure
+from .running.cluster import cluster_executor as cluster_executor
+from .running.files import BadFile as BadFile
+from .running.files import CellResult as CellResult
+from .running.files import read_all as read_all
+from .running.files import read_result as read_result
+from .running.files import summary as summary
+from .running.runner import Progress as Progress
+from .running.runner import plan as plan
+from .running.runner import run as run
+from .running.runner import run_with_bar as run_with_bar
+from .studies.modules import needed_modules as needed_modules
+from .studies.study import NAMED_STUDIES as NAMED_STUDIES
+from .studies.study import Cell as Cell
+from .studies.study import Study as Study
+from .studies.study import find_study as find_study
+from .studies.study import named_study as named_study
+from .studies.study import parse_study as parse_study
+from .studies.study import read_study as read_study
+from .studies.study import study_names as study_names

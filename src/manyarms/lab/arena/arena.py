@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from ...policies import Policy
-from ..running.bar import run_with_bar
+from ...specs import one_of
 from ..running.files import read_all
 from ..running.folder import slug
-from ..running.runner import plan
+from ..running.runner import plan, run_with_bar
 from ..studies.study import Cell, Study
 from .scores import Scores
 from .tables import CONTESTS, ENTRANTS, GROUPS, HALVES, QUICK_ENTRANTS, Contest, Entrant, Plays, quick_contests
 
-REPLICATIONS = {"whole": 20, "quick": 10}
-FOLDERS = {"whole": "results/arena", "quick": "results/arena-quick"}
-"""Where results go if nothing else is said: apart, as some contests of both have the same name."""
+REPLICATIONS = {False: 20, True: 10}
+"""Of the whole arena and of the quick one."""
+
+FOLDERS = {False: "results/arena", True: "results/arena-quick"}
+"""Where results of both go if nothing else is said: apart, as some contests have the same name."""
 
 SEED = 1
-CHECKPOINTS = 1
-"""The end is what counts."""
 
 OWN: list[Entrant] = []
 """Entrants of one's own: what `enter` was called for."""
@@ -99,7 +99,7 @@ class Arena:
 
     contests: tuple[Contest, ...]
     entrants: tuple[Entrant, ...]
-    replications: int = REPLICATIONS["whole"]
+    replications: int = REPLICATIONS[False]
     seed: int = SEED
 
     def __post_init__(self) -> None:
@@ -112,19 +112,12 @@ class Arena:
                 raise ValueError(f"arena: two of the {what} are called {twice[0]!r}; choose another name")
         for entrant in self.entrants:
             require_play(entrant, self.contests)
-        self.studies()  # what is wrong with one is said before any of them is run
-
-    def studies(self) -> list[Study]:
-        """All contests as studies."""
-        return list(self._studies.values())
-
-    def study(self, contest: Contest) -> Study:
-        """One of its contests as a study."""
-        return self._studies[contest.name]
+        _ = self.studies  # what is wrong with one is said before any of them is run
 
     @functools.cached_property
-    def _studies(self) -> dict[str, Study]:
-        return {contest.name: self._study(contest) for contest in self.contests}
+    def studies(self) -> dict[Contest, Study]:
+        """Every contest as a study."""
+        return {contest: self._study(contest) for contest in self.contests}
 
     def _study(self, contest: Contest) -> Study:
         world = contest.world
@@ -134,38 +127,34 @@ class Arena:
             for name, policy in entrant.policies(contest).items()
         )
         about = f"A contest of the arena, of the {contest.half} half."
-        return Study(slug(contest.name), cells, self.replications, self.seed, CHECKPOINTS, about)
+        return Study(slug(contest.name), cells, self.replications, self.seed, 1, about)  # the end is what counts
 
     def plan(self, folder: str | Path, **where: Any) -> list[dict[str, Any]]:
         """What `run` would do: one row for each contest, and one for all."""
         rows = []
-        for contest in self.contests:
-            said = plan(self.study(contest), folder, **where)
+        for contest, study in self.studies.items():
+            said = plan(study, folder, **where)
             rows.append({"contest": contest.name, "half": contest.half} | said)
             del rows[-1]["study"], rows[-1]["start"]
         total = dict(rows[0]) | {"contest": "all", "half": "both" if len({row["half"] for row in rows}) > 1 else ""}
-        total |= {name: sum(row[name] for row in rows) for name in SUMMED}
+        summed = ("cells", "cells left", "rounds", "rounds left", "seconds, roughly")
+        total |= {name: sum(row[name] for row in rows) for name in summed}
         return [*rows, total]
 
     def run(self, folder: str | Path, **where: Any) -> Scores:
         """Play all contests, or what is left of them, and add them up; ``where`` as for `run_with_bar`."""
         played = {}
-        for contest in self.contests:
-            study = self.study(contest)
+        for contest, study in self.studies.items():
             for result in read_all(run_with_bar(study, folder, **where), study):
                 played[contest.name, result.cell.policy_name] = result.final("regret")
         return Scores.of(self.contests, self.entrants, played)
-
-
-SUMMED = ("cells", "cells left", "rounds", "rounds left", "seconds, roughly")
 
 
 def chosen_contests(quick: bool = False, half: str | None = None, only: Any = None) -> tuple[Contest, ...]:
     """A part of the table: the quick ones, of one half, with some text in their names, in capitals or not."""
     found = quick_contests() if quick else CONTESTS
     if half is not None:
-        if half not in HALVES:
-            raise ValueError(f"arena: half must be one of {', '.join(HALVES)}, not {half!r}")
+        one_of("arena", "half", half, HALVES)
         found = tuple(contest for contest in found if contest.half == half)
     if only is not None:
         if not isinstance(only, str) or not only.strip():
@@ -206,10 +195,9 @@ def new_arena(
     if entrants is not None and not isinstance(entrants, Mapping):
         raise ValueError(f"arena: entrants must be policies by name, such as {{'mine': policy}}, not {entrants!r}")
     own = [checked_entrant(name, plays) for name, plays in (entrants or {}).items()]
-    if replications is None:
-        replications = REPLICATIONS["quick" if quick else "whole"]
-    contests = chosen_contests(quick, half, only)
-    return Arena(contests, (*(QUICK_ENTRANTS if quick else ENTRANTS), *OWN, *own), replications, seed)
+    everybody = (*(QUICK_ENTRANTS if quick else ENTRANTS), *OWN, *own)
+    many = REPLICATIONS[quick] if replications is None else replications
+    return Arena(chosen_contests(quick, half, only), everybody, many, seed)
 
 
 def arena(
@@ -244,9 +232,4 @@ def arena(
         ``jobs``, ``device``, ``resume``: as for `run_with_bar`.
     """
     chosen = new_arena(entrants, quick=quick, half=half, only=only, replications=replications, seed=seed)
-    return chosen.run(default_folder(quick) if folder is None else folder, **where)
-
-
-def default_folder(quick: bool = False) -> Path:
-    """Where results go if nothing else is said."""
-    return Path(FOLDERS["quick" if quick else "whole"])
+    return chosen.run(FOLDERS[quick] if folder is None else folder, **where)

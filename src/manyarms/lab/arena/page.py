@@ -1,22 +1,18 @@
 """The arena to look at: one HTML page that loads nothing, and a figure; a heat map of all ratios in both."""
 
-import functools
 import itertools
-import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...atomic import at_once
 from ...compiled import source_digest
 from ...version import __version__
 from ..figures.figures import WIDTHS, save, styled
 from ..figures.statistics import number
-from ..pages.html import added, asset, filled, table, text
+from ..pages.html import added, asset, facts, filled, settings, spec_text, table, text, whole_page
 from .arena import Arena
 from .scores import Ratio, Scores, findings, geometric_mean, ratio_text
-from .tables import GROUPS, HALVES, Contest, Entrant
+from .tables import GROUPS, HALVES, HINDSIGHT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,49 +63,37 @@ def heat_labels() -> list[str]:
 # ---------------------------------------------------------------- the page
 
 
-def write_page(arena: Arena, scores: Scores, star: str, path: str | Path, command: str = "") -> Path:
-    """Write the page at once; return its path."""
-    path = Path(path)
-    page = arena_page(arena, scores, star, command)
-    with at_once(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    return path
-
-
 def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> str:
     """The leaderboard, the heat map and the settings of an arena as one HTML page."""
-    board, *others = findings(scores, star)
-    return filled(
-        asset("arena.html", "arena"),
-        {
-            "version": text(__version__),
-            "about": "Who does well in how many worlds, and what must they be told for it?",
-            "facts": _facts(arena),
-            "sections": "".join(added(section) for section in (board, *others[:1])),
-            "legend": _legend(),
-            "heat": _heat_map(scores, star),
-            "star": "".join(added(section) for section in others[1:]),
-            "settings": _settings(arena, command),
-            "contests": _contest_table(arena),
-            "entrants": _entrant_table(arena),
-            "style": asset("report.css") + asset("arena.css", "arena"),
-            "colours": _colours(),
-        },
-    )
+    sections = [added(section) for section in findings(scores, star)]
+    parts = {
+        "version": text(__version__),
+        "facts": _facts(arena),
+        "sections": "".join(sections[:2]),
+        "legend": _legend(),
+        "heat": _heat_map(Layout(scores), star),
+        "star": "".join(sections[2:]),
+        "settings": _settings(arena, command),
+        "contests": _contest_table(arena),
+        "entrants": _entrant_table(arena),
+    }
+    style = f"{asset('report.css')}{asset('arena.css', 'arena')}\n{_colours()}"
+    return whole_page("arena", filled(asset("arena.html", "arena"), parts), style)
 
 
 def _facts(arena: Arena) -> str:
     horizons = sorted({contest.horizon for contest in arena.contests})
-    facts = [
-        (len(arena.entrants), "entrants"),
-        (f"{sum(len(study.cells) for study in arena.studies()):,}", "policies in contests"),
-        (len(arena.contests), "contests"),
-        (len({contest.world for contest in arena.contests}), "worlds"),
-        (" · ".join(f"{horizon:,}" for horizon in horizons), "horizons"),
-        (f"{arena.replications:,}", "replications"),
-        (arena.seed, "seed"),
-    ]
-    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for value, name in facts)
+    return facts(
+        [
+            (len(arena.entrants), "entrants"),
+            (f"{sum(len(study.cells) for study in arena.studies.values()):,}", "policies in contests"),
+            (len(arena.contests), "contests"),
+            (len({contest.world for contest in arena.contests}), "worlds"),
+            (" · ".join(f"{horizon:,}" for horizon in horizons), "horizons"),
+            (f"{arena.replications:,}", "replications"),
+            (arena.seed, "seed"),
+        ]
+    )
 
 
 def _legend() -> str:
@@ -129,28 +113,38 @@ def _colours() -> str:
     return "\n".join([*light, "@media screen and (prefers-color-scheme: dark) {", *dark, "}"])
 
 
+Fields = dict[str, tuple[Ratio, str]]
+"""A row of a heat map: by entrant, its ratio and the words about it."""
+
+
 class Layout:
-    """What both heat maps show: groups of entrants across, halves of contests down, and the duels between them."""
+    """What both heat maps show: groups of entrants across, halves of contests down, and the fields between them."""
 
     def __init__(self, scores: Scores) -> None:
-        groups = [(told, [entrant for entrant in scores.entrants if entrant.told == told]) for told in GROUPS]
-        halves = [(half, [contest for contest in scores.contests if contest.half == half]) for half in HALVES]
-        self.groups = [(told, entrants) for told, entrants in groups if entrants]
-        self.halves = [(half, contests) for half, contests in halves if contests]
-        self.duels = {entrant.name: scores.duels(entrant.name) for entrant in scores.entrants}
-        self.at = {(duel.contest.name, name): duel for name, duels in self.duels.items() for duel in duels}
+        told = {told: [entrant.name for entrant in scores.entrants if entrant.told == told] for told in GROUPS}
+        headings = {told: "in hindsight" if told == HINDSIGHT else f"told {told}" for told in GROUPS}
+        self.groups = {headings[told]: names for told, names in told.items() if names}
+        self.means: Fields = {}
+        self.halves: dict[str, dict[str, Fields]] = {}
+        for contest in sorted(scores.contests, key=lambda contest: HALVES.index(contest.half)):
+            self.halves.setdefault(f"{contest.half} half", {})[contest.name] = {}
+        for name in itertools.chain(*self.groups.values()):
+            duels = scores.duels(name)
+            if duels:
+                mean = geometric_mean(duels)
+                self.means[name] = mean, f"{name}: {mean} in {len(duels)} contests"
+            for duel in duels:
+                chosen = scores.chosen[duel.contest.name, name]
+                words = f"{name}{f' ({chosen})' if chosen else ''}: {duel.ratio} times {duel.rival}"
+                self.halves[f"{duel.contest.half} half"][duel.contest.name][name] = duel.ratio, words
 
 
-def _heat_map(scores: Scores, star: str) -> str:
-    layout = Layout(scores)
-    means = _heat_row("geometric mean", layout, lambda entrant: _mean_field(layout, entrant, star))
-    page = f'{_heat_heads(layout)}<tbody class="means">{means}</tbody>'
-    for half, contests in layout.halves:
-        rows = "".join(
-            _heat_row(text(contest.name), layout, functools.partial(_ratio_field, scores, layout, star, contest))
-            for contest in contests
-        )
-        page += f'<tbody><tr class="half"><th scope="rowgroup">{half} half</th></tr>{rows}</tbody>'
+def _heat_map(layout: Layout, star: str) -> str:
+    page = _heat_heads(layout)
+    page += f'<tbody class="means">{_heat_row(layout, star, "geometric mean", layout.means)}</tbody>'
+    for half, contests in layout.halves.items():
+        rows = "".join(_heat_row(layout, star, text(name), fields) for name, fields in contests.items())
+        page += f'<tbody><tr class="half"><th scope="rowgroup">{half}</th></tr>{rows}</tbody>'
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="Ratios"><table class="heat">{page}</table></div>'
     )
@@ -159,59 +153,37 @@ def _heat_map(scores: Scores, star: str) -> str:
 def _heat_heads(layout: Layout) -> str:
     gap = '<th class="gap"></th>'
     heads = gap.join(
-        f'<th scope="colgroup" colspan="{len(members)}">{_told(told)}</th>' for told, members in layout.groups
+        f'<th scope="colgroup" colspan="{len(members)}">{told}</th>' for told, members in layout.groups.items()
     )
     names = gap.join(
-        "".join(f'<th scope="col"><span>{text(entrant.name)}</span></th>' for entrant in members)
-        for _, members in layout.groups
+        "".join(f'<th scope="col"><span>{text(name)}</span></th>' for name in members)
+        for members in layout.groups.values()
     )
     return f'<thead><tr class="groups"><th></th>{heads}</tr><tr class="names"><th></th>{names}</tr></thead>'
 
 
-def _heat_row(head: str, layout: Layout, field: Callable[[Entrant], str]) -> str:
+def _heat_row(layout: Layout, star: str, head: str, fields: Fields) -> str:
     """A field for each entrant, with a gap between the groups."""
-    row = '<td class="gap"></td>'.join("".join(map(field, members)) for _, members in layout.groups)
+
+    def field(name: str) -> str:
+        if name not in fields:
+            return '<td class="none">·</td>'
+        ratio, words = fields[name]
+        mark = " star" if name == star else ""
+        return f'<td class="h{heat_of(ratio.value)}{mark}" title="{text(words)}">{ratio_text(ratio.value)}</td>'
+
+    row = '<td class="gap"></td>'.join("".join(map(field, members)) for members in layout.groups.values())
     return f'<tr><th scope="row">{head}</th>{row}</tr>'
 
 
-def _mean_field(layout: Layout, entrant: Entrant, star: str) -> str:
-    duels = layout.duels[entrant.name]
-    if not duels:
-        return NO_FIELD
-    mean = geometric_mean(duels)
-    return _field(mean, f"{entrant.name}: {mean} in {len(duels)} contests", entrant.name == star)
-
-
-def _ratio_field(scores: Scores, layout: Layout, star: str, contest: Contest, entrant: Entrant) -> str:
-    duel = layout.at.get((contest.name, entrant.name))
-    if duel is None:
-        return NO_FIELD
-    chosen = scores.chosen[contest.name, entrant.name]
-    title = f"{entrant.name}{f' ({chosen})' if chosen else ''}: {duel.ratio} times {duel.rival}"
-    return _field(duel.ratio, title, entrant.name == star)
-
-
-NO_FIELD = '<td class="none">·</td>'
-
-
-def _field(ratio: Ratio, title: str, is_star: bool) -> str:
-    mark = " star" if is_star else ""
-    return f'<td class="h{heat_of(ratio.value)}{mark}" title="{text(title)}">{ratio_text(ratio.value)}</td>'
-
-
-def _told(told: str) -> str:
-    return "in hindsight" if told == GROUPS[2] else f"told {told}"
-
-
 def _settings(arena: Arena, command: str) -> str:
-    lines = [("Command", f"<pre>{text(command)}</pre>")] if command else []
-    lines += [
+    lines = [
         ("Seed", f"{arena.seed}"),
         ("Replications", f"{arena.replications:,}"),
         ("Version", text(f"manyarms {__version__}")),
         ("Sources", f"<code>{source_digest()}</code>"),
     ]
-    return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in lines)
+    return settings(lines, command)
 
 
 def _contest_table(arena: Arena) -> str:
@@ -231,9 +203,9 @@ def _entrant_table(arena: Arena) -> str:
     for entrant in arena.entrants:
         entered = [contest for contest in arena.contests if entrant.policies(contest)]
         plays = list(entrant.policies(entered[0]).values()) if entered else []
-        spec = json.dumps(plays[0].to_json(), ensure_ascii=False) if plays else "–"
+        spec = spec_text(plays[0]) if plays else "–"
         more = f" and {len(plays) - 1} more" if len(plays) > 1 else ""
-        lines.append([text(entrant.name), text(entrant.told), str(len(entered)), f"<code>{text(spec)}</code>{more}"])
+        lines.append([text(entrant.name), text(entrant.told), str(len(entered)), f"<code>{spec}</code>{more}"])
     caption = "What each plays in the first of its contests."
     return table(["Entrant", "Told", "Contests", "Policy"], lines, caption, is_text=[True, True, False, True])
 
@@ -258,19 +230,13 @@ def heat_figure(scores: Scores) -> "Figure":
     with styled():
         chart = _Chart(layout, len(scores.contests))
         places = chart.heads()
-        chart.line(0.0, "geometric mean", weight="bold")
-        for name, duels in layout.duels.items():
-            if duels:
-                chart.field(places[name], 0.0, geometric_mean(duels), weight="bold")
+        chart.row(0.0, "geometric mean", layout.means, places, weight="bold")
         y = 1.0
-        for half, contests in layout.halves:
-            chart.line(y + 0.2, f"{half} half", colour=PALE)
+        for half, contests in layout.halves.items():
+            chart.name(y + 0.2, half, color=PALE)
             y += HEADING
-            for contest in contests:
-                chart.line(y, contest.name)
-                for name, x in places.items():
-                    if (contest.name, name) in layout.at:
-                        chart.field(x, y, layout.at[contest.name, name].ratio)
+            for name, fields in contests.items():
+                chart.row(y, name, fields, places)
                 y += 1.0
         chart.legend(y + 0.8)
     return chart.figure
@@ -285,7 +251,7 @@ class _Chart:
 
         self.rectangle = Rectangle
         self.layout = layout
-        self.across = sum(len(members) for _, members in layout.groups) + GAP * (len(layout.groups) - 1)
+        self.across = sum(map(len, layout.groups.values())) + GAP * (len(layout.groups) - 1)
         down = contests + 1.0 + HEADING * len(layout.halves)
         wide = self.across * COLUMN + MARGINS["left"] + MARGINS["right"]
         high = down * ROW + MARGINS["top"] + MARGINS["bottom"]
@@ -306,26 +272,28 @@ class _Chart:
         """A coloured box."""
         self.panel.add_patch(self.rectangle((x, y), width, height, facecolor=colour, linewidth=0.0, clip_on=False))
 
-    def field(self, x: float, y: float, ratio: Ratio, weight: str = "normal") -> None:
-        """A ratio on its colour."""
-        colour, ink = HEATS[heat_of(ratio.value)].light
-        self.box(x, y, 0.96, 0.92, colour)
-        self.write(x + 0.48, y + 0.5, ratio_text(ratio.value), color=ink, weight=weight)
+    def row(self, y: float, name: str, fields: Fields, places: dict[str, float], weight: str = "normal") -> None:
+        """A name, and ratios on their colours."""
+        self.name(y, name, weight=weight)
+        for entrant, (ratio, _) in fields.items():
+            colour, ink = HEATS[heat_of(ratio.value)].light
+            self.box(places[entrant], y, 0.96, 0.92, colour)
+            self.write(places[entrant] + 0.48, y + 0.5, ratio_text(ratio.value), color=ink, weight=weight)
 
-    def line(self, y: float, name: str, weight: str = "normal", colour: str = INK) -> None:
+    def name(self, y: float, name: str, color: str = INK, weight: str = "normal") -> None:
         """The name of a row."""
-        self.write(-0.25, y + 0.5, name, 1.1, color=colour, weight=weight, ha="right")
+        self.write(-0.25, y + 0.5, name, 1.1, color=color, weight=weight, ha="right")
 
     def heads(self) -> dict[str, float]:
         """What groups are told and the names of entrants; return where each entrant stands."""
         places: dict[str, float] = {}
         x = 0.0
-        for told, members in self.layout.groups:
-            self.write(x, -11.4, _told(told), 1.2, color=PALE, ha="left", va="baseline")
+        for told, members in self.layout.groups.items():
+            self.write(x, -11.4, told, 1.2, color=PALE, ha="left", va="baseline")
             self.panel.plot([x, x + len(members)], [-11.0, -11.0], color="#B9C0C8", linewidth=0.6, clip_on=False)
-            for entrant in members:
-                places[entrant.name] = x
-                self.write(x + 0.5, -0.4, entrant.name, 1.1, rotation=90, va="bottom")
+            for name in members:
+                places[name] = x
+                self.write(x + 0.5, -0.4, name, 1.1, rotation=90, va="bottom")
                 x += 1.0
             x += GAP
         return places

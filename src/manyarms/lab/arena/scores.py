@@ -5,9 +5,8 @@ is below 1, unless two are tied. Over contests, the geometric mean of ratios cou
 
 Intervals are 95 % and by the delta method: one replication moves the logarithm of a ratio x / y of means by its own
 value over x less its own value over y. Replications with the same number share their arms and their luck, over entrants
-and over contests of one seed, so moves are added up replication by replication. What an interval leaves out: that
-the best rival, the best of a grid and the worst contest were picked by the same numbers. Where two rivals are nearly
-tied, the least of their means is a little too low, and a ratio to it a little too high.
+and over contests of one seed, so moves are added up replication by replication. What an interval leaves out, INTERVALS
+says. Where two rivals are nearly tied, the least of their means is a little too low, and a ratio to it too high.
 """
 
 import dataclasses

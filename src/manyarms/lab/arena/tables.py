@@ -9,23 +9,11 @@ the first are honestly tested on the second.
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...bases import KLUCB, UCB, AsymptoticUCB, Greedy, SuccessiveElimination, Thompson
-from ...drifts import (
-    Adversary,
-    Crash,
-    Drift,
-    Fatigue,
-    JumpAt,
-    Phases,
-    RandomWalk,
-    Rising,
-    Rotting,
-    Still,
-    Turnover,
-)
+from ...drifts import Adversary, Crash, Drift, Fatigue, JumpAt, Phases, RandomWalk, Rising, Rotting, Still, Turnover
 from ...noises import Bernoulli, BetaNoise, GapUniform, Noise
 from ...policies import (
     AUCBTASW,
@@ -45,6 +33,7 @@ from ...policies import (
 from ...policies.base import DOUBLING
 from ...policies.tail import AUTO
 from ...reservoirs import PowerLaw
+from ...specs import one_of
 from ...world import World
 
 # ---------------------------------------------------------------- contests
@@ -103,10 +92,7 @@ CHANGES: dict[str, Change] = {
     "still": Change(lambda horizon: Still()),
     "rotting 1/t": Change(lambda horizon: Rotting(rate="1/t"), lambda horizon: math.log(horizon) + 0.5772),
     "rotting 3/t": Change(lambda horizon: Rotting(rate="3/t"), lambda horizon: 3.0 * (math.log(horizon) + 0.5772)),
-    "wear 1": worn(1.0),
-    "wear 4": worn(4.0),
-    "wear 30": worn(30.0),
-    "wear 100": worn(100.0),
+    **{f"wear {total:g}": worn(total) for total in (1.0, 4.0, 30.0, 100.0)},
     "fast wear": Change(lambda horizon: Rotting(rate=0.01), lambda horizon: 0.01 * horizon),
     "faster wear": Change(lambda horizon: Rotting(rate=0.03), lambda horizon: 0.03 * horizon),
     "rotting by a share": Change(lambda horizon: Rotting(rate="0.05%"), lambda horizon: 0.0005 * horizon),
@@ -115,9 +101,7 @@ CHANGES: dict[str, Change] = {
     "rot, rise, rot": in_thirds(8.0, -8.0, 8.0),
     "rise, rot, rise": in_thirds(-20.0, 20.0, -20.0),
     "easy, hard, easy": in_thirds(0.3, 60.0, 0.3),
-    "16 crashes": crashing(16),
-    "64 crashes": crashing(64),
-    "256 crashes": crashing(256),
+    **{f"{crashes} crashes": crashing(crashes) for crashes in (16, 64, 256)},
     "crashes to fresh": crashing(100, "fresh"),
     "jump": Change(lambda horizon: JumpAt(play=horizon // 16, size=-0.3), lambda horizon: 16 * 0.3),
     "early jump": Change(lambda horizon: JumpAt(play=horizon // 200, size=-0.5), lambda horizon: 200 * 0.5),
@@ -164,10 +148,6 @@ class Contest:
         """Whether nothing changes."""
         return self.change == "still"
 
-    def replace(self, **changes: Any) -> "Contest":
-        """A copy with some fields changed."""
-        return dataclasses.replace(self, **changes)
-
 
 def powered(horizon: int) -> str:
     """A horizon, as a power of ten if it is one.
@@ -181,74 +161,49 @@ def powered(horizon: int) -> str:
     return f"10^{power}" if horizon == 10**power else f"{horizon:,}"
 
 
-def _contests(half: str, table: Mapping[str, Iterable[tuple[float, str, int]]]) -> tuple[Contest, ...]:
-    return tuple(
-        Contest(half, change, beta, noise, 10**power) for change, rows in table.items() for beta, noise, power in rows
-    )
-
-
-_TUNING = _contests(
-    TUNING,
-    {  # beta, noise, power of ten of the horizon
-        "still": [
-            (0.4, "coins", 4),
-            (1.1, "coins", 5),
-            (2.5, "coins", 5),
-            (0.7, "coins", 6),
-            (1.6, "gap-uniform", 5),
-            (1.1, "coins", 7),
-        ],
-        "rotting 3/t": [(0.7, "gap-uniform", 5), (1.6, "gap-uniform", 5), (1.1, "gap-uniform", 6), (1.1, "coins", 5)],
-        "wear 4": [(0.4, "coins", 6), (1.1, "coins", 5), (2.5, "coins", 6)],
-        "wear 100": [(0.7, "gap-uniform", 6), (1.1, "coins", 4), (1.6, "coins", 5)],
-        "fast wear": [(0.7, "coins", 5), (1.6, "coins", 5)],
-        "rising 3": [(1.1, "coins", 5), (2.5, "coins", 5)],
-        "rot, rise, rot": [(0.7, "coins", 5), (1.6, "coins", 6)],
-        "64 crashes": [(0.4, "coins", 5), (1.1, "coins", 5), (1.6, "coins", 6)],
-        "jump": [(1.1, "coins", 4), (0.7, "coins", 5)],
+_TABLE: dict[str, dict[str, list[tuple[float, int] | tuple[float, int, str]]]] = {
+    TUNING: {  # beta, power of ten of the horizon; noise, if it is not coins
+        "still": [(0.4, 4), (1.1, 5), (2.5, 5), (0.7, 6), (1.6, 5, "gap-uniform"), (1.1, 7)],
+        "rotting 3/t": [(0.7, 5, "gap-uniform"), (1.6, 5, "gap-uniform"), (1.1, 6, "gap-uniform"), (1.1, 5)],
+        "wear 4": [(0.4, 6), (1.1, 5), (2.5, 6)],
+        "wear 100": [(0.7, 6, "gap-uniform"), (1.1, 4), (1.6, 5)],
+        "fast wear": [(0.7, 5), (1.6, 5)],
+        "rising 3": [(1.1, 5), (2.5, 5)],
+        "rot, rise, rot": [(0.7, 5), (1.6, 6)],
+        "64 crashes": [(0.4, 5), (1.1, 5), (1.6, 6)],
+        "jump": [(1.1, 4), (0.7, 5)],
     },
-)
-
-_TEST = _contests(
-    TEST,
-    {
-        "still": [
-            (0.3, "coins", 5),
-            (1.0, "coins", 6),
-            (2.0, "coins", 5),
-            (4.0, "coins", 5),
-            (0.5, "low noise", 5),
-            (1.2, "strong noise", 6),
-        ],
-        "rotting 1/t": [  # the worlds of the paper's figure, and more
-            (0.8, "gap-uniform", 5),
-            (1.0, "gap-uniform", 5),
-            (1.2, "gap-uniform", 5),
-            (0.5, "coins", 6),
-            (3.0, "coins", 5),
-        ],
-        "wear 1": [(0.8, "coins", 5), (2.0, "low noise", 6), (1.0, "coins", 7)],
-        "wear 30": [(0.3, "coins", 4), (1.2, "coins", 6), (1.0, "strong noise", 5)],
-        "faster wear": [(0.5, "coins", 5), (2.0, "gap-uniform", 5)],
-        "rotting by a share": [(0.8, "coins", 5), (2.0, "coins", 5)],
-        "rising 20": [(0.5, "coins", 5), (3.0, "coins", 6)],
-        "rise, rot, rise": [(1.0, "coins", 5), (2.0, "coins", 5)],
-        "easy, hard, easy": [(0.8, "coins", 6), (1.2, "coins", 5)],
-        "16 crashes": [(1.0, "coins", 5), (0.5, "low noise", 6)],
-        "256 crashes": [(0.8, "coins", 6), (2.0, "coins", 5)],
-        "crashes to fresh": [(1.2, "coins", 5)],
-        "early jump": [(0.5, "coins", 5), (1.2, "coins", 6)],
-        "8 seasons": [(1.0, "coins", 6)],
-        "64 seasons": [(0.5, "coins", 5)],
-        "adversary": [(0.8, "coins", 5), (2.0, "coins", 6)],
-        "walk": [(1.0, "coins", 5), (0.5, "coins", 6)],
-        "fatigue": [(1.0, "coins", 5), (0.8, "coins", 6), (1.0, "coins", 7)],
-        "slow fatigue": [(0.5, "coins", 5), (2.0, "coins", 4)],
-        "quick fatigue": [(1.2, "coins", 5)],
+    TEST: {
+        "still": [(0.3, 5), (1.0, 6), (2.0, 5), (4.0, 5), (0.5, 5, "low noise"), (1.2, 6, "strong noise")],
+        # The worlds of the paper's figure, and more.
+        "rotting 1/t": [(0.8, 5, "gap-uniform"), (1.0, 5, "gap-uniform"), (1.2, 5, "gap-uniform"), (0.5, 6), (3.0, 5)],
+        "wear 1": [(0.8, 5), (2.0, 6, "low noise"), (1.0, 7)],
+        "wear 30": [(0.3, 4), (1.2, 6), (1.0, 5, "strong noise")],
+        "faster wear": [(0.5, 5), (2.0, 5, "gap-uniform")],
+        "rotting by a share": [(0.8, 5), (2.0, 5)],
+        "rising 20": [(0.5, 5), (3.0, 6)],
+        "rise, rot, rise": [(1.0, 5), (2.0, 5)],
+        "easy, hard, easy": [(0.8, 6), (1.2, 5)],
+        "16 crashes": [(1.0, 5), (0.5, 6, "low noise")],
+        "256 crashes": [(0.8, 6), (2.0, 5)],
+        "crashes to fresh": [(1.2, 5)],
+        "early jump": [(0.5, 5), (1.2, 6)],
+        "8 seasons": [(1.0, 6)],
+        "64 seasons": [(0.5, 5)],
+        "adversary": [(0.8, 5), (2.0, 6)],
+        "walk": [(1.0, 5), (0.5, 6)],
+        "fatigue": [(1.0, 5), (0.8, 6), (1.0, 7)],
+        "slow fatigue": [(0.5, 5), (2.0, 4)],
+        "quick fatigue": [(1.2, 5)],
     },
-)
+}
 
-CONTESTS: tuple[Contest, ...] = _TUNING + _TEST
+CONTESTS: tuple[Contest, ...] = tuple(
+    Contest(half, change, beta, noise[0] if noise else "coins", 10**power)
+    for half, changes in _TABLE.items()
+    for change, rows in changes.items()
+    for beta, power, *noise in rows
+)
 """All of them, those of the tuning half first."""
 
 
@@ -277,7 +232,7 @@ def quick_contests() -> tuple[Contest, ...]:
     """
     chosen: dict[World, Contest] = {}
     for contest in CONTESTS:
-        short = contest.replace(horizon=QUICK_HORIZON)
+        short = dataclasses.replace(contest, horizon=QUICK_HORIZON)
         if (type(short.world.drift.start()).__name__, short.noise) not in QUICK_WORLDS or short.world in chosen:
             continue
         if sum((other.half, other.change) == (short.half, short.change) for other in chosen.values()) < QUICK_EACH:
@@ -319,10 +274,7 @@ class Entrant:
     enters: Callable[[Contest], bool] = lambda contest: True
 
     def __post_init__(self) -> None:
-        if self.told not in GROUPS:
-            raise ValueError(
-                f"arena: the entrant {self.name!r}: told must be one of {', '.join(GROUPS)}, not {self.told!r}"
-            )
+        one_of(f"arena: the entrant {self.name!r}", "told", self.told, GROUPS)
 
     def policies(self, contest: Contest) -> dict[str, Policy]:
         """What it plays in a contest, by the name under which results are kept; nothing if it does not take part."""

@@ -40,14 +40,14 @@ class Section(NamedTuple):
 
 def drawn_page(title: str, body: str, style: str, script: str, data: dict[str, Any]) -> str:
     """A page with charts, which ``script`` draws from ``data``."""
-    parts = {
-        "title": text(title),
-        "version": text(__version__),
-        "body": body,
-        "style": style,
-        "script": asset("common.js") + script,
-        "data": json_text(data | {"numbers": NUMBERS}),
-    }
+    drawing = f'<script type="application/json" id="data">{json_text(data | {"numbers": NUMBERS})}</script>\n'
+    drawing += f"<script>\n{asset('common.js')}{script}\n</script>\n"
+    return whole_page(title, body + drawing, style, allowed="script-src 'unsafe-inline'; ")
+
+
+def whole_page(title: str, body: str, style: str, allowed: str = "") -> str:
+    """A page with nothing but this; scripts in it run only if they are allowed to."""
+    parts = {"title": text(title), "version": text(__version__), "body": body, "style": style, "allowed": allowed}
     return filled(asset("page.html"), parts)
 
 

@@ -10,6 +10,7 @@ since a policy that knows the reservoir does best to keep arms with gap up to z,
 n z. S seasons of T/S rounds are S such problems. For wear only the order V^(1/(beta+2)) T^((beta+1)/(beta+2)) is known.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -85,7 +86,7 @@ def lower_bound(replications: int = 60, seed: int = 1) -> Study:
     189
     """
     cells = [
-        Cell(world_name(name, beta), World(PowerLaw(beta=beta), hard.drift(horizon)), policy_name, policy, horizon)
+        Cell(f"{name}, beta {beta:g}", World(PowerLaw(beta=beta), hard.drift(horizon)), policy_name, policy, horizon)
         for beta in BETAS
         for name, hard in HARD.items()
         for horizon in HORIZONS
@@ -95,27 +96,18 @@ def lower_bound(replications: int = 60, seed: int = 1) -> Study:
     return Study("lower-bound", tuple(cells), replications, seed, about=about)
 
 
-def world_name(name: str, beta: float) -> str:
-    """A hard world with its beta."""
-    return f"{name}, beta {beta:g}"
-
-
 def ratios(results: Sequence[CellResult]) -> list[dict[str, Any]]:
     """Mean regret over the bound, with 95 % intervals, at each horizon."""
     named = {(r.cell.world_name, r.cell.policy_name, r.cell.horizon): r for r in results}
     rows = []
-    for name, hard in HARD.items():
-        for beta in BETAS:
-            for policy in policies(beta):
-                row: dict[str, Any] = {"world": name, "beta": beta, "policy": policy}
-                means = []
-                for horizon in HORIZONS:
-                    regrets = named[world_name(name, beta), policy, horizon].final("regret")
-                    mean, half_width = mean_and_half_width(regrets / hard.bound(beta, horizon))
-                    row[f"T = {horizon:,}"] = with_half_width(mean, half_width)
-                    means.append(mean)
-                row["grows by"] = means[-1] / means[0]
-                rows.append(row)
+    for (name, hard), beta, policy in itertools.product(HARD.items(), BETAS, policies(BETAS[0])):
+        found = {}
+        for horizon in HORIZONS:
+            regrets = named[f"{name}, beta {beta:g}", policy, horizon].final("regret")
+            found[horizon] = mean_and_half_width(regrets / hard.bound(beta, horizon))
+        row: dict[str, Any] = {"world": name, "beta": beta, "policy": policy}
+        row |= {f"T = {horizon:,}": with_half_width(*ratio) for horizon, ratio in found.items()}
+        rows.append(row | {"grows by": found[HORIZONS[-1]][0] / found[HORIZONS[0]][0]})
     return rows
 
 

@@ -2,19 +2,9 @@
 
 Suk & Kim's figure was made by code with four oddities (the authors' public repository, February 2025).
 They are kept here, away from the policies and worlds they concern, so that the figure can be
-reproduced as it was published and the effect of each difference can be seen:
-
-``block cap``
-    An episode of `Elimination` or `Blackbox` ends after ceil(ln T) blocks, 8,190 rounds at T = 100,000,
-    and a new one begins although nothing was detected: `Capped`.
-``own clock``
-    In SSUCB's world an arm loses 1/n at its n-th play, not 1/t at round t: all of its mean at the first
-    play: `RottingByPlays`.
-``block clock``
-    In AUCBT-ASW's world the first round of each of its blocks is taken for round 1: the arm that is
-    played there loses all of its mean: `RottingByBlocks`.
-``same arms``
-    At beta = 1, the blackbox meets arms with the same first means in every block: `SameArms`.
+reproduced as it was published and the effect of each difference can be seen: the *block cap* (`Capped`), the
+*own clock* (`RottingByPlays`), the *block clock* (`RottingByBlocks`) and the *same arms* (`SameArms`). What each
+of them is, `manyarms.lab.questions.figure_1.DIFFERENCES` says.
 """
 
 import dataclasses
@@ -277,19 +267,15 @@ def pull_same(state: SameArmsState, slot: int, arm: int, round: int) -> tuple[Sa
     if rarely(world.visits[slot] >> 32 != arm):
         settle(state, slot, arm, slot)
     world, mean, next_mean, reward = contract.pull(world, slot, arm, round)
-    return (
-        replaced(
-            state,
-            world=world,
-            variation=world.variation,
-            rotting_variation=world.rotting_variation,
-            changes=world.changes,
-            rotting_changes=world.rotting_changes,
-        ),
-        mean,
-        next_mean,
-        reward,
+    state = replaced(
+        state,
+        world=world,
+        variation=world.variation,
+        rotting_variation=world.rotting_variation,
+        changes=world.changes,
+        rotting_changes=world.rotting_changes,
     )
+    return state, mean, next_mean, reward
 
 
 @kernel

@@ -10,24 +10,20 @@ thing at a time, the others fixed:
 - *L*, where every play breaks its arm with probability L / T;
 - *seasons*, after each of which all known arms break down together: significant shifts, plus 1.
 
-Between the two bounds lies a power p of the logarithm, from 0 to 2. It is that of the time there is to learn
-anything in, from one change to the next: the more change, the shorter. So regret in T grows somewhat faster, and regret
-in V, L and seasons somewhat more slowly, than the exponent alone, and the exponent is fitted with 0, 1 and 2 logarithms
-taken out.
-
-`Forager`, which is told nothing, plays in the same worlds. No theorem promises it anything; what nothing can be better
-than holds for it too.
+Between the two bounds lies a power p of the logarithm, from 0 to 2, of the time there is to learn anything in, from one
+change to the next: the exponent is fitted with 0, 1 and 2 logarithms taken out. What that means, and what it means for
+`Forager`, which no theorem is about, `findings` says.
 """
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...drifts import Crash, Drift, Rotting, Turnover
+from ...drifts import Crash, Drift, Rotting, Still, Turnover
 from ...intervals import mean_and_half_width
 from ...policies import Elimination, Forager, Policy
 from ...reservoirs import PowerLaw
@@ -46,8 +42,8 @@ if TYPE_CHECKING:
 BETAS = (0.5, 1.0, 2.0)
 HORIZONS = tuple(2**power for power in range(14, 21))
 LONGEST = HORIZONS[-1]
-POWERS = (0, 1, 2)
-"""Of the logarithm, to be taken out."""
+POWERS = {0: "as it is", 1: "one log out", 2: "two logs out"}
+"""Of the logarithm, to be taken out, in words."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,23 +54,33 @@ class Direction:
     sizes: tuple[int, ...]
     exponent: Callable[[float], float]  # of beta
     drift: Callable[[float], Drift]  # of the size
-    column: str | None  # where a run has the size it really had; None: as planned
-    stretch: Callable[[float, float], float]  # beta, size -> rounds from one change to the next
+    column: str | None = None  # where a run has the size it really had; None: as planned
+    stretch: Callable[[float, float], float] = lambda beta, size: LONGEST / size
+    """Of beta and the size: the rounds from one change to the next."""
+    horizon: Callable[[int], int] = lambda size: LONGEST
 
-
-def rounds_of_wear(beta: float, variation: float) -> float:
-    """How long an arm is worth keeping: until its wear equals the gap that so much time would have found."""
-    return float((LONGEST / variation) ** ((beta + 1.0) / (beta + 2.0)))
+    def world_name(self, size: int, beta: float) -> str:
+        """What its world of this size is called."""
+        return f"{'still' if self.name == 'T' else f'{self.name} = {size}'}, beta {beta:g}"
 
 
 DIRECTIONS = (
+    Direction(
+        name="T",
+        sizes=HORIZONS,
+        exponent=lambda beta: beta / (beta + 1.0),
+        drift=lambda size: Still(),
+        stretch=lambda beta, size: size,
+        horizon=lambda size: size,
+    ),
     Direction(
         name="V",
         sizes=(1, 4, 16, 64),
         exponent=lambda beta: 1.0 / (beta + 2.0),
         drift=lambda size: Rotting(rate=size / LONGEST),
         column="V_R",
-        stretch=rounds_of_wear,
+        # So long an arm is worth keeping: until its wear equals the gap that so much time would have found.
+        stretch=lambda beta, size: float((LONGEST / size) ** ((beta + 1.0) / (beta + 2.0))),
     ),
     Direction(
         name="L",
@@ -82,15 +88,12 @@ DIRECTIONS = (
         exponent=lambda beta: 1.0 / (beta + 1.0),
         drift=lambda size: Crash(probability=size / LONGEST, to=0.0),
         column="L_R",
-        stretch=lambda beta, size: LONGEST / size,
     ),
     Direction(
         name="seasons",
         sizes=(1, 4, 16, 64),
         exponent=lambda beta: 1.0 / (beta + 1.0),
         drift=lambda size: Turnover(length=LONGEST // int(size)),
-        column=None,
-        stretch=lambda beta, size: LONGEST / size,
     ),
 )
 
@@ -111,28 +114,13 @@ def rates(replications: int = 60, seed: int = 1) -> Study:
     114
     """
     cells = []
-    for policy_name, policy in POLICIES.items():
-        for beta in BETAS:
-            reservoir = PowerLaw(beta=beta)
-            worlds = [(still_name(beta), World(reservoir), T) for T in HORIZONS]
-            worlds += [
-                (moving_name(direction, size, beta), World(reservoir, direction.drift(size)), LONGEST)
-                for direction in DIRECTIONS
-                for size in direction.sizes
-            ]
-            cells += [Cell(name, world, policy_name, policy(beta), T) for name, world, T in worlds]
+    for (policy_name, policy), beta, direction in itertools.product(POLICIES.items(), BETAS, DIRECTIONS):
+        for size in direction.sizes:
+            world = World(PowerLaw(beta=beta), direction.drift(size))
+            name, horizon = direction.world_name(size, beta), direction.horizon(size)
+            cells.append(Cell(name, world, policy_name, policy(beta), horizon))
     about = "Does regret grow in T, V, L and seasons as the theorems say?"
     return Study("rates", tuple(cells), replications, seed, about=about)
-
-
-def still_name(beta: float) -> str:
-    """The world in which nothing changes."""
-    return f"still, beta {beta:g}"
-
-
-def moving_name(direction: Direction, size: int, beta: float) -> str:
-    """A world in which something does."""
-    return f"{direction.name} = {size}, beta {beta:g}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,30 +152,20 @@ def all_series(results: Sequence[CellResult]) -> list[Series]:
     """Every policy in every direction at every beta, from the results of the whole study."""
     named = {(r.cell.policy_name, r.cell.world_name, r.cell.horizon): r for r in results}
     found = []
-    for policy in POLICIES:
-        for beta in BETAS:
-            still = [named[policy, still_name(beta), T] for T in HORIZONS]
-            horizons = np.array(HORIZONS, dtype=np.float64)
-            found.append(Series(policy, "T", beta, beta / (beta + 1.0), horizons, horizons, _regrets(still)))
-        for direction in DIRECTIONS:
-            for beta in BETAS:
-                moving = [named[policy, moving_name(direction, size, beta), LONGEST] for size in direction.sizes]
-                sizes = np.array(direction.sizes, dtype=np.float64)
-                if direction.column is not None:
-                    sizes = np.array([result.final(direction.column).mean() for result in moving])
-                stretches = np.array([direction.stretch(beta, size) for size in sizes])
-                exponent = direction.exponent(beta)
-                found.append(Series(policy, direction.name, beta, exponent, sizes, stretches, _regrets(moving)))
+    for policy, direction, beta in itertools.product(POLICIES, DIRECTIONS, BETAS):
+        played = [named[policy, direction.world_name(size, beta), direction.horizon(size)] for size in direction.sizes]
+        sizes = np.array(direction.sizes, dtype=np.float64)
+        if direction.column is not None:
+            sizes = np.array([result.final(direction.column).mean() for result in played])
+        stretches = np.array([direction.stretch(beta, size) for size in sizes])
+        regrets = np.stack(final_regrets(played), axis=1)
+        found.append(Series(policy, direction.name, beta, direction.exponent(beta), sizes, stretches, regrets))
     return found
 
 
 def series_of(results: Sequence[CellResult], policy: str) -> list[Series]:
     """Those of one policy."""
     return [series for series in all_series(results) if series.policy == policy]
-
-
-def _regrets(results: Sequence[CellResult]) -> Floats:
-    return np.stack(final_regrets(results), axis=1)
 
 
 def common_power(series: Sequence[Series]) -> tuple[float, float]:
@@ -202,7 +180,7 @@ def common_power(series: Sequence[Series]) -> tuple[float, float]:
     power, variance = 0.0, 0.0
     for one, regressor in zip(series, regressors, strict=True):
         means = one.regrets.mean(axis=0)
-        weights: NDArray[np.float64] = regressor / scale
+        weights = regressor / scale
         power += float(weights @ (np.log(means) - one.exponent * np.log(one.sizes)))
         variance += mean_and_half_width((one.regrets / means) @ weights)[1] ** 2
     return power, math.sqrt(variance)
@@ -220,16 +198,9 @@ def fit_row(series: Series) -> dict[str, Any]:
         "in": series.name,
         "beta": series.beta,
         "theorem": round(series.exponent, 3),
-        **{f"fitted, {count}": _text(series.slope(power)) for count, power in zip(COUNTS, POWERS, strict=True)},
+        **{f"fitted, {said}": with_half_width(*series.slope(power)[:2], digits=3) for power, said in POWERS.items()},
         "agrees": "yes" if series.agrees() else "no",
     }
-
-
-COUNTS = ("as it is", "one log out", "two logs out")
-
-
-def _text(fit: Slope) -> str:
-    return with_half_width(fit.slope, fit.half_width, digits=3)
 
 
 def findings(results: Sequence[CellResult]) -> list[Section]:
@@ -275,7 +246,7 @@ def rates_figure(results: Sequence[CellResult]) -> "Figure":
     """
     import matplotlib.pyplot as plt
 
-    names = ["T", *(direction.name for direction in DIRECTIONS)]
+    names = [direction.name for direction in DIRECTIONS]
     shape = len(POLICIES), len(names)
     size = WIDTHS["page"], 2.4 * len(POLICIES)
     with styled():
@@ -287,12 +258,11 @@ def rates_figure(results: Sequence[CellResult]) -> "Figure":
             power, _ = common_power(series)
             for panel, name in zip(row, names, strict=True):
                 for place, one in enumerate(s for s in series if s.name == name):
-                    look: dict[str, Any] = {"color": COLOURS[place]}
                     means = one.regrets.mean(axis=0)
                     line = one.sizes**one.exponent * np.log(one.stretches) ** power
                     line *= math.exp(float(np.log(means / line).mean()))
-                    panel.plot(one.sizes, line, "--", linewidth=1.0, **look)
-                    panel.plot(one.sizes, means, MARKERS[place], label=f"beta {one.beta:g}", **look)
+                    panel.plot(one.sizes, line, "--", linewidth=1.0, color=COLOURS[place])
+                    panel.plot(one.sizes, means, MARKERS[place], label=f"beta {one.beta:g}", color=COLOURS[place])
                 panel.set_xscale("log", base=2)
                 panel.set_yscale("log")
             row[0].set_ylabel(f"regret of {policy}")

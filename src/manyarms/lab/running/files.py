@@ -130,15 +130,9 @@ def write_result(path: Path, result: CellResult) -> None:
     """Write a file, atomically: whoever looks sees all of it or nothing."""
     replications, checkpoints, _ = result.values.shape
     numbers = np.arange(result.first, result.first + replications, dtype=np.int64)
-    table = pa.table(
-        {
-            "replication": np.repeat(numbers, checkpoints),
-            "round": np.tile(result.rounds, replications),
-        }
-        | {name: np.ascontiguousarray(result.column(name)).ravel() for name in COLUMNS}
-    )
-    said = json.dumps(result.metadata(), sort_keys=True)
-    table = table.replace_schema_metadata({KEY: said.encode()})
+    columns = {"replication": np.repeat(numbers, checkpoints), "round": np.tile(result.rounds, replications)}
+    columns |= {name: np.ascontiguousarray(result.column(name)).ravel() for name in COLUMNS}
+    table = pa.table(columns, metadata={KEY: json.dumps(result.metadata(), sort_keys=True).encode()})
     with at_once(path) as temporary:
         pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
@@ -154,7 +148,7 @@ def write_study(folder: Path, study: Study) -> None:
 # ---------------------------------------------------------------- reading
 
 
-def read_result(path: Path, study: Study | None = None) -> CellResult:
+def read_result(path: Path, study: Study | None = None, *, alone: bool = True) -> CellResult:
     """Read a file back, or say what is wrong with it.
 
     Parameters
@@ -162,22 +156,10 @@ def read_result(path: Path, study: Study | None = None) -> CellResult:
     path
         The file.
     study
-        The study it is of, if it is at hand: else it is looked for beside the file. A file that stands alone is
-        read as of a study that has its cell only.
+        The study it is of, if it is at hand: else it is looked for beside the file.
+    alone
+        Whether a file may stand alone: it is read as of a study that has its cell only.
     """
-    return _read(path, study, may_stand_alone=True)
-
-
-def read_all(paths: Iterable[Path], study: Study | None = None) -> list[CellResult]:
-    """Read the files of one study, which is made once; if it is not at hand, it must be beside them."""
-    results = []
-    for path in paths:
-        results.append(_read(path, study, may_stand_alone=False))
-        study = results[-1].study
-    return results
-
-
-def _read(path: Path, study: Study | None, may_stand_alone: bool) -> CellResult:
     said, rows = _contents(path)
     try:
         described = {} if said["format"] == 1 else {name: said[name] for name in said if name != "digest"}
@@ -188,7 +170,7 @@ def _read(path: Path, study: Study | None, may_stand_alone: bool) -> CellResult:
             whole = json_beside(path, digest)
             index = said["cell"] if whole is None else index
             study = Study.from_json(whole or said["study"])
-            if study.digest() != digest and not may_stand_alone:
+            if study.digest() != digest and not alone:
                 raise BadFile(f"{path}: its study ({digest}) is not beside it, in {STUDY}; run the study again")
         values = rows.reshape(-1, study.rounds_kept(study.cells[index]).size, len(COLUMNS))
         return CellResult(study, index, int(said["first"]), values, str(said["version"]), str(said["sources"]))
@@ -196,6 +178,15 @@ def _read(path: Path, study: Study | None, may_stand_alone: bool) -> CellResult:
         raise
     except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise BadFile(f"{path} cannot be read: {type(error).__name__} {error}") from None
+
+
+def read_all(paths: Iterable[Path], study: Study | None = None) -> list[CellResult]:
+    """Read the files of one study, which is made once; if it is not at hand, it must be beside them."""
+    results = []
+    for path in paths:
+        results.append(read_result(path, study, alone=False))
+        study = results[-1].study
+    return results
 
 
 def _contents(path: Path) -> tuple[dict[str, Any], NDArray[np.float64]]:

@@ -140,7 +140,7 @@ class Folder:
             if reason.startswith("of "):
                 more = f" and {len(paths) - 1} more files are" if len(paths) > 1 else " is"
                 reason = f"{paths[0]}{more} {reason}"
-            warnings.warn(f"{reason}; made anew", stacklevel=4)
+            warnings.warn(f"{reason}; made anew", stacklevel=3)
         self.unusable.clear()
 
     def missing(self, resume: bool = True) -> "Missing":

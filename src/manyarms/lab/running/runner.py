@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import itertools
 import math
+import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -24,9 +25,9 @@ from ...gpu import chosen_device
 from ...specs import count
 from ...trace import COLUMNS
 from ..studies.modules import import_same, needed_modules
-from ..studies.study import Cell, Study
+from ..studies.study import Study
 from .chunks import Chunk, chunks_of, why_too_large
-from .cluster import local_processes
+from .cluster import cluster_executor, local_processes
 from .files import CellResult, read_result, write_result, write_study
 from .folder import Folder, Missing
 
@@ -97,23 +98,17 @@ def run(
         raise MemoryError(reason)
     home = Folder(study, Path(folder), device)
     with home.for_this_run_alone():
-        missing = _prepared(home, resume)
+        home.remove_leftovers()
+        home.set_others_aside()  # first: starting from nothing is meant for this study, not for another of its name
+        if not resume:
+            home.remove_all()
+        write_study(home.path, study)
+        missing = home.missing()
+        home.warn_of_unusable()
         with workers(study, executor, jobs, device) as (submit, ahead):
             _play(home, missing, play_on(submit, study, missing.chunks(), ahead), progress)
         home.remove_parts()  # what a run that was stopped between two steps has left
     return home.results()
-
-
-def _prepared(home: Folder, resume: bool) -> Missing:
-    """Put the folder in order, and look what there is to do."""
-    home.remove_leftovers()
-    home.set_others_aside()  # first: starting from nothing is meant for this study, not for another of its name
-    if not resume:
-        home.remove_all()
-    write_study(home.path, home.study)
-    missing = home.missing()
-    home.warn_of_unusable()
-    return missing
 
 
 def _play(
@@ -187,6 +182,45 @@ def plan(
     }
 
 
+def run_with_bar(study: Study, folder: str | Path = "results", cluster: str | None = None, **how: Any) -> list[Path]:
+    """Run a study on this machine or on a cluster, and show how far it has got; ``how`` as for `run`."""
+    with contextlib.ExitStack() as stack:
+        executor = None
+        if cluster:
+            executor = stack.enter_context(cluster_executor(cluster, needed_modules(study.cells)))
+        progress = stack.enter_context(progress_bar(study.name)) if sys.stderr.isatty() else None
+        return run(study, folder, executor=executor, progress=progress, **how)
+
+
+@contextlib.contextmanager
+def progress_bar(name: str) -> Iterator[Callable[[Progress], None]]:
+    """A bar with the rounds a second, the cells left and the time left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.fields[pace]}"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(name, total=None, pace="")
+
+        def show(progress: Progress) -> None:
+            speed = bar.tasks[0].finished_speed or bar.tasks[0].speed or 0.0
+            bar.update(
+                task,
+                total=progress.rounds + progress.rounds_left,
+                completed=progress.rounds,
+                pace=f"{speed / 1e6:,.0f} million rounds/s, {progress.cells_left} cells left",
+            )
+
+        yield show
+
+
 # ---------------------------------------------------------------- who plays
 
 Submit = Callable[[Chunk], "concurrent.futures.Future[NDArray[np.float64]]"]
@@ -202,9 +236,8 @@ def workers(
         modules = needed_modules(study.cells)
 
         def submit_elsewhere(chunk: Chunk) -> "concurrent.futures.Future[NDArray[np.float64]]":
-            cell = study.cells[chunk.index]
-            described = cell.to_json(), study.seed, study.rounds_kept(cell).tolist(), chunk.first, chunk.last
-            return executor.submit(play_described, *described, device, modules)
+            described = study.to_json([study.cells[chunk.index]])
+            return executor.submit(play_described, described, chunk.first, chunk.last, device, modules)
 
         yield submit_elsewhere, AHEAD
         return
@@ -226,19 +259,11 @@ def play_chunk(study: Study, chunk: Chunk, stop: Any = None, device: str = "cpu"
 
 
 def play_described(
-    cell: dict[str, Any],
-    seed: int,
-    checkpoints: list[int],
-    first: int,
-    last: int,
-    device: str,
-    modules: dict[str, str],
+    study: dict[str, Any], first: int, last: int, device: str, modules: dict[str, str]
 ) -> NDArray[np.float64]:
-    """What a worker elsewhere does: plain JSON values in, an array out."""
+    """What a worker elsewhere does: plain JSON values of a study with one cell in, an array out."""
     import_same(modules)
-    known = Cell.from_json(cell)
-    rounds = np.array(checkpoints, dtype=np.int64)
-    return play_range(known.policy, known.world, known.horizon, seed, rounds, first, last, None, device)
+    return play_chunk(Study.from_json(study), Chunk(0, first, last), None, device)
 
 
 def play_on(submit: Submit, study: Study, chunks: Iterator[Chunk], ahead: int) -> Finished:

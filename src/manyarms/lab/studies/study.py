@@ -32,8 +32,9 @@ _FILLED = re.compile(r"\{(\w+)\}")
 LONGEST_NAME = 255
 """Of a folder, in bytes: what common file systems allow."""
 
-FIELDS = ("name", "about", "seed", "replications", "horizons", "checkpoints", "for_each", "worlds", "policies")
-"""What a study's file may say."""
+GRID = ("horizons", "for_each", "worlds", "policies")
+FIELDS = ("name", "about", "seed", "replications", "checkpoints", *GRID)
+"""What a study's file may say; what makes its cells comes last."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -279,7 +280,7 @@ def read_study(path: str | Path) -> Study:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no study {str(path)!r}; named ones: {', '.join(study_names())}") from None
-    return _parsed(text, str(path), path.name)
+    return parse_study(text, str(path)).replace(file=path.name)
 
 
 def parse_study(text: str, where: str = "study") -> Study:
@@ -302,26 +303,15 @@ def parse_study(text: str, where: str = "study") -> Study:
     >>> [cell.world_name for cell in study.cells]
     ['beta 0.5', 'beta 1.0']
     """
-    return _parsed(text, where)
-
-
-def _parsed(text: str, where: str, file: str = "") -> Study:
     values = _fields(text, where)
+    grid = {field: values.pop(field) for field in GRID if field in values}
     try:
         cells = []
-        for filling in fillings(values.get("for_each", {})):
-            worlds = _specs("worlds", values["worlds"], filling, "World")
-            policies = _specs("policies", values["policies"], filling)
-            cells += crossed(values["name"], policies, worlds, values["horizons"])
-        return Study(
-            name=values["name"],
-            cells=tuple(cells),
-            replications=values["replications"],
-            seed=values.get("seed", 0),
-            checkpoints=values.get("checkpoints", 64),
-            about=values.get("about", ""),
-            file=file,
-        )
+        for filling in fillings(grid.get("for_each", {})):
+            worlds = _specs("worlds", grid["worlds"], filling, "World")
+            policies = _specs("policies", grid["policies"], filling)
+            cells += crossed(values["name"], policies, worlds, grid["horizons"])
+        return Study(cells=tuple(cells), **values)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from None
 
@@ -393,21 +383,19 @@ def filled_name(place: str, text: str, filling: Mapping[str, Any]) -> str:
     return _FILLED.sub(lambda found: str(filling[found[1]]), text)
 
 
-def _folder() -> Any:
-    return importlib.resources.files(__package__.partition(".")[0]) / "studies"
-
-
 NAMED_STUDIES: dict[str, Callable[[], Any]] = {}
 """Studies that have a name and are made by a function, where a table would not do: the package's and one's own."""
 
 
 def study_names() -> list[str]:
     """The studies that come with the package, and those of one's own in ``NAMED_STUDIES``."""
-    return sorted([*NAMED_STUDIES, *_file_names()])
+    return sorted([*NAMED_STUDIES, *_files()])
 
 
-def _file_names() -> list[str]:
-    return sorted(entry.name.removesuffix(SUFFIX) for entry in _folder().iterdir() if entry.name.endswith(SUFFIX))
+def _files() -> dict[str, Any]:
+    """The files of studies that come with the package, by their names."""
+    folder = importlib.resources.files(__package__.partition(".")[0]) / "studies"
+    return {file.name.removesuffix(SUFFIX): file for file in folder.iterdir() if file.name.endswith(SUFFIX)}
 
 
 def named_study(name: str) -> Study:
@@ -417,15 +405,13 @@ def named_study(name: str) -> Study:
         if not isinstance(made, Study):
             raise ValueError(f"study {name}: its function must give a Study, not {made!r}")
         return made
-    if name not in _file_names():
+    files = _files()
+    if name not in files:
         raise LookupError(f"no study is called {name!r}; there are {', '.join(study_names())}")
-    return parse_study((_folder() / f"{name}{SUFFIX}").read_text(encoding="utf-8"), f"study {name}")
+    return parse_study(files[name].read_text(encoding="utf-8"), f"study {name}")
 
 
 def find_study(name_or_path: str) -> Study:
     """A study by its name, or by the path of its file."""
-    if name_or_path in study_names():
-        return named_study(name_or_path)
-    if name_or_path.endswith(SUFFIX) or Path(name_or_path).is_file():
-        return read_study(name_or_path)
-    return named_study(name_or_path)
+    is_path = name_or_path.endswith(SUFFIX) or Path(name_or_path).is_file()
+    return read_study(name_or_path) if is_path and name_or_path not in study_names() else named_study(name_or_path)
