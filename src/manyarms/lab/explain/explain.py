@@ -11,7 +11,7 @@ This is the front of the room. Behind it, each made from those before: `playing`
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +34,13 @@ from ..pages.html import write_page
 from ..running.chunks import memory
 from ..studies.study import Cell, Study
 from .account import Account
-from .figure import explained_figure
-from .page import explained_page
+from .figure import figure
+from .page import page
 from .playing import played
 from .which import check_same_run, chosen_cell, chosen_replication, found_result
 from .which import is_result_file as is_result_file
 from .words import listed, summary
 from .words import printed as printed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BYTES_A_ROUND = 500
 """What a run takes in memory while it is explained: the log, its measures and their lists; measured, rounded up."""
@@ -55,25 +52,9 @@ class Explanation(Account):
     def __repr__(self) -> str:
         return f"<Explanation of {self.cell.label}, seed {self.seed}, replication {self.replication}: {self.summary()}>"
 
-    def summary(self) -> str:
-        """What happened, in one short paragraph."""
-        return summary(self)
-
-    def figure(self, *, width: str | float = "page", log: bool = False) -> "Figure":
-        """The run as a matplotlib figure, on a common axis of rounds.
-
-        Parameters
-        ----------
-        width
-            ``"column"``, ``"page"`` or inches.
-        log
-            Whether the axis of rounds is logarithmic.
-        """
-        return explained_figure(self, width=width, log=log)
-
-    def page(self, command: str = "") -> str:
-        """The run as one HTML page that loads nothing; ``command`` is shown as what made it."""
-        return explained_page(self, command)
+    summary = summary
+    figure = figure
+    page = page
 
     def write_page(self, path: str | Path, command: str = "") -> Path:
         """Write the page at once; return its path."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...version import __version__
 from ..figures.statistics import number
-from ..pages.html import asset, drawn_page, facts, filled, settings, short, spec_text, table, text
+from ..pages.html import asset, drawn_page, facts, settings, short, spec_text, table, table_of, text
 from .account import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Account, RestartVerdict, ShiftVerdict
 from .drawing import JUMP, MEAN_BINS, MEAN_TICKS, MOST_RULES, Drawing, Marks, Shades, drawing, lines_in_words
 from .words import costliest, delayed, many, summary
@@ -21,12 +21,8 @@ MOST_ROWS = 200
 DARKNESSES = 20
 """In so many steps shades are drawn: a path each."""
 
-VERDICTS = {
-    ANSWERED: "answered",
-    MISSED: "missed",
-    NO_NEED: "no restart needed",
-    FALSE_ALARM: "false alarm",
-}
+BECAME = {ANSWERED: "answered", MISSED: "missed", NO_NEED: "no restart needed"}
+"""What became of a shift, by verdict."""
 
 SIGNS = {None: "full", ANSWERED: "full", FALSE_ALARM: "open", MISSED: "open", NO_NEED: "dot"}
 """By verdict, how a restart's triangle or a shift's diamond looks; None: it is not judged."""
@@ -41,14 +37,11 @@ KEYS = (
 """What the signs say, where they occur."""
 
 
-def explained_page(found: Account, command: str = "") -> str:
-    """A run as a page; see ``Explanation.page``."""
+def page(found: Account, command: str = "") -> str:
+    """The run as one HTML page that loads nothing; ``command`` is shown as what made it."""
     drawn = drawing(found)
     cell = found.cell
-    title = f"{cell.policy_name} in “{cell.world_name}”"
     parts = {
-        "title": text(title),
-        "version": text(__version__),
         "about": f"One run: {cell.horizon:,} rounds, seed {found.seed}, replication {found.replication}.",
         "facts": _facts(found),
         "summary": text(summary(found)),
@@ -59,9 +52,9 @@ def explained_page(found: Account, command: str = "") -> str:
         "shifts": _shifts(found),
         "settings": _settings(found, command),
     }
+    title = f"{cell.policy_name} in “{cell.world_name}”"
     style = asset("report.css") + asset("explain.css", "explain")
-    body = filled(asset("explain.html", "explain"), parts)
-    return drawn_page(title, body, style, asset("explain.js", "explain"), page_data(found, drawn))
+    return drawn_page("explain", "explain", title, parts, style, page_data(found, drawn))
 
 
 # ---------------------------------------------------------------- what the script draws
@@ -92,8 +85,8 @@ def page_data(found: Account, drawn: Drawing) -> dict[str, Any]:
         "keys": KEYS,
         "shades": {"bins": MEAN_BINS, "linear": _shades(drawn.linear), "log": _shades(drawn.log)},
         "blocks": _marks(drawn.blocks),
-        "restarts": _marks(drawn.restarts, found.restart_verdicts, _restart_in_words),
-        "shifts": None if found.shifts is None else _marks(drawn.shifts, found.shift_verdicts, _shift_in_words),
+        "restarts": _judged_marks(drawn.restarts, found.restart_verdicts, _restart_in_words),
+        "shifts": None if found.shifts is None else _judged_marks(drawn.shifts, found.shift_verdicts, _shift_in_words),
     }
 
 
@@ -106,15 +99,13 @@ def _shades(shades: Shades) -> dict[str, Any]:
     }
 
 
-def _marks(
-    marks: Marks, verdicts: Sequence[Any] | None = None, in_words: Callable[[Any], str] | None = None
-) -> dict[str, Any]:
-    data: dict[str, Any] = {"total": marks.total, "rounds": marks.rounds.tolist()}
-    if verdicts is not None and in_words is not None:
-        drawn = [verdicts[place] for place in marks.places.tolist()]
-        data["verdicts"] = [one.verdict for one in drawn]
-        data["words"] = [in_words(one) for one in drawn]
-    return data
+def _marks(marks: Marks) -> dict[str, Any]:
+    return {"total": marks.total, "rounds": marks.rounds.tolist()}
+
+
+def _judged_marks(marks: Marks, verdicts: Sequence[Any], in_words: Callable[[Any], str]) -> dict[str, Any]:
+    drawn = [verdicts[place] for place in marks.places.tolist()]
+    return _marks(marks) | {"verdicts": [one.verdict for one in drawn], "words": [in_words(one) for one in drawn]}
 
 
 def _restart_in_words(restart: RestartVerdict) -> str:
@@ -127,7 +118,7 @@ def _restart_in_words(restart: RestartVerdict) -> str:
 
 
 def _shift_in_words(shift: ShiftVerdict) -> str:
-    words = f"Significant shift in round {shift.round:,}: {VERDICTS[shift.verdict]}"
+    words = f"Significant shift in round {shift.round:,}: {BECAME[shift.verdict]}"
     return words if shift.delay is None else f"{words} {delayed([shift.delay])}"
 
 
@@ -185,12 +176,13 @@ def _episodes(found: Account) -> str:
         "Episode", "Rounds", "How it ended", "Length", "Regret", "V", "V<sub>R</sub>", "L", "L<sub>R</sub>",
         "Arms drawn", "Blocks",
     ]  # fmt: skip
+    names = ("rounds", "regret", "V", "V_R", "L", "L_R", "arms_drawn", "blocks")
     lines = [
         [
             number(row["episode"]),
             f"{row['start']:,}–{row['end']:,}",
             _ended(row),
-            *(number(row[name]) for name in ("rounds", "regret", "V", "V_R", "L", "L_R", "arms_drawn", "blocks")),
+            *(number(row[name]) for name in names),
         ]
         for row in shown
     ]
@@ -212,7 +204,7 @@ def _ended(row: dict[str, Any]) -> str:
     """How an episode ended, what the restart was, and what the policy says."""
     if row["ended"] == "horizon":
         return '<span class="verdict">end of the run</span>'
-    words = VERDICTS.get(row["verdict"], "restart")
+    words = row["verdict"] or "restart"
     if row["verdict"] == ANSWERED:
         words = f"restart, {_after(row['delay'])} the shift in round {row['shift']:,}"
     if row["L_R"] == 0:
@@ -232,23 +224,19 @@ def _shifts(found: Account) -> str:
     verdicts = found.shift_verdicts
     if not verdicts:
         return ""
-    lines = [
-        [
-            f"{one.round:,}",
-            _judged("shift", one.verdict, VERDICTS[one.verdict]),
-            "–" if one.restart is None else f"{one.restart:,}",
-            "–" if one.delay is None else f"{one.delay:,}",
-            number(one.falls),
-            f"{one.since:,}–{one.until:,}",
-            number(one.regret),
-            number(one.allowance),
-        ]
+    rows = [
+        {
+            "Round": f"{one.round:,}",
+            "What became of it": _judged("shift", one.verdict, BECAME[one.verdict]),
+            "Restart after round": "–" if one.restart is None else f"{one.restart:,}",
+            "Delay": "–" if one.delay is None else f"{one.delay:,}",
+            "Falls in its window": number(one.falls),
+            "Judged by rounds": f"{one.since:,}–{one.until:,}",
+            "Regret in them": number(one.regret),
+            "A safe arm’s": number(one.allowance),
+        }
         for one in verdicts[:MOST_ROWS]
     ]
-    head = [
-        "Round", "What became of it", "Restart after round", "Delay", "Falls in its window", "Judged by rounds",
-        "Regret in them", "A safe arm’s",
-    ]  # fmt: skip
     caption = (
         "A shift that no restart answered needed none if the regret in the rounds it is judged by is at most what an "
         "arm may cost that is safe. They go from the first shift after a restart to the next restart, or the end; "
@@ -256,17 +244,16 @@ def _shifts(found: Account) -> str:
     )
     if len(verdicts) > MOST_ROWS:
         caption = f"The first {MOST_ROWS:,} of {len(verdicts):,}. {caption} manyarms explain --json has every one."
-    is_text = [False, True] + [False] * (len(head) - 2)
-    return f"<details><summary>All significant shifts</summary>{table(head, lines, caption, is_text)}</details>"
+    page = table_of(rows, caption, texts=["What became of it"])
+    return f"<details><summary>All significant shifts</summary>{page}</details>"
 
 
 def _settings(found: Account, command: str) -> str:
-    lines = []
+    source = [("Study", text(found.source))] if found.source else []
     if found.is_checked:
-        lines.append(("Result file", f"{text(found.source)}: the run was replayed from it, and is the same to the bit"))
-    elif found.source:
-        lines.append(("Study", text(found.source)))
-    lines += [
+        source = [("Result file", f"{text(found.source)}: the run was replayed from it, and is the same to the bit")]
+    lines = [
+        *source,
         ("Horizon", f"{found.cell.horizon:,}"),
         ("Seed", f"{found.seed}"),
         ("Replication", f"{found.replication:,}"),

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...intervals import Floats as Floats
 from ...intervals import mean_and_half_width
 from ...tables import DIGITS, WHOLE, number_text
 from ..running.files import CellResult
-
-Floats = NDArray[np.float64]
 
 
 class Difference(NamedTuple):

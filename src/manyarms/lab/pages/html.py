@@ -5,7 +5,7 @@ import importlib.resources
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,17 +38,16 @@ class Section(NamedTuple):
 # ---------------------------------------------------------------- whole pages
 
 
-def drawn_page(title: str, body: str, style: str, script: str, data: dict[str, Any]) -> str:
-    """A page with charts, which ``script`` draws from ``data``."""
-    parts = {
-        "title": text(title),
-        "version": text(__version__),
-        "body": body,
+def drawn_page(room: str, name: str, title: str, parts: dict[str, str], style: str, data: dict[str, Any]) -> str:
+    """A page with charts: a room's template of this name with its parts, and the script that draws from ``data``."""
+    known = {"title": text(title), "version": text(__version__)}
+    frame = {
+        "body": filled(asset(f"{name}.html", room), known | parts),
         "style": style,
-        "script": asset("common.js") + script,
+        "script": asset("common.js") + asset(f"{name}.js", room),
         "data": json_text(data | {"numbers": NUMBERS}),
     }
-    return filled(asset("page.html"), parts)
+    return filled(asset("page.html"), known | frame)
 
 
 def write_page(path: str | Path, page: str) -> Path:
@@ -80,14 +79,22 @@ def added(section: Section) -> str:
     for one in section.tables:
         rows = one.rows if isinstance(one, Table) else one
         if rows:
-            lines = [[number(value) if _is_number(value) else text(value) for value in row.values()] for row in rows]
-            is_text = [not _is_number(value) for value in rows[0].values()]
-            page += table([text(name) for name in rows[0]], lines, is_text=is_text)
+            texts = [text(name) for name, value in rows[0].items() if not _is_number(value)]
+            page += table_of([{text(name): _cell(value) for name, value in row.items()} for row in rows], texts=texts)
     return f"{page}</section>"
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _cell(value: Any) -> str:
+    return number(value) if _is_number(value) else text(value)
+
+
+def table_of(rows: Sequence[dict[str, str]], caption: str = "", texts: Collection[str] = ()) -> str:
+    """A table of rows by the names of their columns, all HTML already; some columns are ``texts``."""
+    return table(list(rows[0]), [list(row.values()) for row in rows], caption, [name in texts for name in rows[0]])
 
 
 def table(

@@ -12,7 +12,6 @@ from typing import Any
 
 from ...intervals import mean_and_half_width, means_and_half_widths
 from ...results import COLOURS
-from ...version import __version__
 from ..figures.figures import MARKERS, MARKS
 from ..figures.statistics import (
     LAST_PART,
@@ -28,7 +27,7 @@ from ..figures.statistics import (
 from ..running.files import STUDY, CellResult, read_all, read_json
 from ..studies.study import Study, named_study
 from .html import Section as Section
-from .html import added, asset, drawn_page, facts, filled, settings, short, spec_text, table, text, write_page
+from .html import added, asset, drawn_page, facts, settings, short, spec_text, table, table_of, text, write_page
 
 MOST_DOTS = 200
 """How many replications of a cell are drawn one by one."""
@@ -100,24 +99,10 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
         What made them, to be shown under the settings.
     sections
         What comes before the results: ``Section(heading, paragraphs, tables)``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import manyarms as ma
-    >>> from manyarms.lab import Study, read_result, run
-    >>> worlds = {"still": ma.World(ma.PowerLaw(beta=1.0))}
-    >>> study = Study.of("small", {"uniform": ma.UniformPlay()}, worlds, horizons=[500], replications=4)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = report([read_result(path) for path in run(study, folder)])
-    >>> "<title>small</title>" in page
-    True
     """
     grid = Grid(results)
     cells = [(world, horizon) for world in grid.worlds for horizon in grid.horizons if grid.at(world, horizon)]
     parts = {
-        "title": text(grid.study.name),
-        "version": text(__version__),
         "about": f'<p class="about">{text(grid.study.about)}</p>' if grid.study.about else "",
         "facts": _facts(grid),
         "sections": "".join(added(Section(*section)) for section in sections),
@@ -130,8 +115,7 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
         "settings": _settings(grid, command),
     }
     style = f"{_colours([grid.places[name] for name in grid.policies])}\n{asset('report.css')}"
-    body = filled(asset("report.html"), parts)
-    return drawn_page(grid.study.name, body, style, asset("report.js"), page_data(grid, cells))
+    return drawn_page("pages", "report", grid.study.name, parts, style, page_data(grid, cells))
 
 
 # ---------------------------------------------------------------- what the script draws
@@ -225,18 +209,18 @@ def _beside(grid: Grid) -> str:
 
 
 def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
-    head = ["Policy", "Mean regret", "sd", *(heading for heading, _ in PANELS.values())]
-    lines = []
+    rows = []
     for name, result in grid.at(world, horizon).items():
         regret = result.final("regret")
         spread = float(regret.std(ddof=1)) if len(regret) > 1 else math.nan
-        others = [number(float(result.final(column).mean())) for column in PANELS]
-        lines.append([_named(grid, name), with_half_width(*mean_and_half_width(regret)), number(spread), *others])
+        mean = with_half_width(*mean_and_half_width(regret))
+        others = {heading: number(float(result.final(column).mean())) for column, (heading, _) in PANELS.items()}
+        rows.append({"Policy": _named(grid, name), "Mean regret": mean, "sd": number(spread)} | others)
     caption = (
         f"After round {horizon:,} in the world “{text(world)}”: means over replications. ± is half the width of the "
         "95 % interval (Student’s t), sd the spread of single replications."
     )
-    return f'<div data-cell="{place}">{table(head, lines, caption)}</div>'
+    return f'<div data-cell="{place}">{table_of(rows, caption)}</div>'
 
 
 def _drawn(grid: Grid) -> str:
