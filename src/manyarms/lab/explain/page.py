@@ -45,9 +45,12 @@ def page(found: Account, command: str = "") -> str:
         "about": f"One run: {cell.horizon:,} rounds, seed {found.seed}, replication {found.replication}.",
         "facts": _facts(found),
         "summary": text(summary(found)),
-        "rule": _rule(found),
+        "rule": "" if found.shifts is None else text(found.rule),
+        "why_no_shifts": text(found.why_no_shifts),
         "lines": text(lines_in_words(drawn)),
         "thinned": text(_thinned(drawn)),
+        "policy": text(type(cell.policy).__name__),
+        "restarts_when": text(cell.policy.restarts_when),
         "episodes": _episodes(found),
         "shifts": _shifts(found),
         "settings": _settings(found, command),
@@ -154,21 +157,6 @@ def _facts(found: Account) -> str:
     return facts(pairs)
 
 
-def _rule(found: Account) -> str:
-    if found.shifts is None:
-        return text(found.why_no_shifts)
-    return (
-        "A <strong>significant shift</strong> is a round by which every arm that the policy could have relied on has "
-        "lost too much, on some stretch of rounds since the shift before: then a restart is right. A restart "
-        "<strong>answers</strong> a shift if it is the first after it and before the next one; one that answers none "
-        "is a <strong>false alarm</strong>. Shifts without an answer are judged together if no restart lies between "
-        "them: they were <strong>in no need of a restart</strong> if, from the first of them to the next restart or "
-        "the end, the policy lost no more than a safe arm may; else they were <strong>missed</strong>. "
-        "The rule: "
-        f"{text(found.rule)}."
-    )
-
-
 def _episodes(found: Account) -> str:
     rows = found.rows()
     shown = costliest(rows, MOST_ROWS)
@@ -193,11 +181,7 @@ def _episodes(found: Account) -> str:
             f"The {len(shown):,} episodes with the most regret, of {len(rows):,}; the others have a regret of "
             f"{number(regret)} in all. manyarms explain --json has every one."
         )
-    policy = found.cell.policy
-    said = f"{type(policy).__name__} restarts when {policy.restarts_when}." if policy.restarts_when else ""
-    note = f'<p class="note">{text(said)}</p>' if said else ""
-    is_text = [name == "How it ended" for name in head]
-    return note + f'<div class="ways">{table(head, lines, caption, is_text)}</div>'
+    return table(head, lines, caption, [name == "How it ended" for name in head])
 
 
 def _ended(row: dict[str, Any]) -> str:
@@ -244,8 +228,7 @@ def _shifts(found: Account) -> str:
     )
     if len(verdicts) > MOST_ROWS:
         caption = f"The first {MOST_ROWS:,} of {len(verdicts):,}. {caption} manyarms explain --json has every one."
-    page = table_of(rows, caption, texts=["What became of it"])
-    return f"<details><summary>All significant shifts</summary>{page}</details>"
+    return table_of(rows, caption, texts=["What became of it"])
 
 
 def _settings(found: Account, command: str) -> str:

@@ -65,7 +65,17 @@ def asset(name: str, room: str = "pages") -> str:
 
 
 def filled(template: str, parts: dict[str, str]) -> str:
-    """The template with every ``{{name}}`` replaced, once: what is put in is not looked at again."""
+    """The template with every ``{{name}}`` replaced, once: what is put in is not looked at again.
+
+    What is between ``{{?name}}`` and ``{{/name}}`` stays only if there is something to put in for the name, and what
+    is between ``{{!name}}`` and ``{{/name}}`` only if there is nothing.
+    """
+
+    def stays(found: re.Match[str]) -> bool:
+        return bool(parts[found[2]]) == (found[1] == "?")
+
+    optional = r"\{\{([?!])(\w+)\}\}(.*?)\{\{/\2\}\}"
+    template = re.sub(optional, lambda found: found[3] if stays(found) else "", template, flags=re.DOTALL)
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
 
 
