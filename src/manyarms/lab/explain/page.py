@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...trace import COLUMNS
 from ...version import __version__
 from ..figures.statistics import number
-from ..pages.html import asset, drawn_page, facts, settings, short, spec_text, table, table_of, text
+from ..pages.html import asset, drawn_page, filled, short, spec_text, table, table_of, text
 from .account import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Account, RestartVerdict, ShiftVerdict
 from .drawing import JUMP, MEAN_BINS, MEAN_TICKS, MOST_RULES, Drawing, Marks, Shades, drawing, lines_in_words
 from .words import costliest, delayed, many, summary
@@ -41,23 +42,35 @@ def page(found: Account, command: str = "") -> str:
     """The run as one HTML page that loads nothing; ``command`` is shown as what made it."""
     drawn = drawing(found)
     cell = found.cell
-    parts = {
-        "about": f"One run: {cell.horizon:,} rounds, seed {found.seed}, replication {found.replication}.",
-        "facts": _facts(found),
+    title = f"{cell.policy_name} in “{cell.world_name}”"
+    parts = {name: number(found.final(name)) for name in COLUMNS} | {
+        "title": text(title),
+        "version": text(__version__),
+        "horizon": f"{cell.horizon:,}",
+        "seed": str(found.seed),
+        "replication": f"{found.replication:,}",
+        "found_shifts": "–" if found.shifts is None else number(len(found.shifts)),
+        "arms_played": number(found.arms_played),
         "summary": text(summary(found)),
         "rule": "" if found.shifts is None else text(found.rule),
         "why_no_shifts": text(found.why_no_shifts),
         "lines": text(lines_in_words(drawn)),
         "thinned": text(_thinned(drawn)),
-        "policy": text(type(cell.policy).__name__),
+        "kind": text(type(cell.policy).__name__),
         "restarts_when": text(cell.policy.restarts_when),
         "episodes": _episodes(found),
         "shifts": _shifts(found),
-        "settings": _settings(found, command),
+        "command": text(command),
+        "file": text(found.source) if found.is_checked else "",
+        "study": text(found.source) if not found.is_checked else "",
+        "policy": text(cell.policy_name),
+        "policy_spec": spec_text(cell.policy),
+        "world": text(cell.world_name),
+        "world_spec": spec_text(cell.world),
     }
-    title = f"{cell.policy_name} in “{cell.world_name}”"
+    body = filled(asset("explain.html", "explain"), parts)
     style = asset("report.css") + asset("explain.css", "explain")
-    return drawn_page("explain", "explain", title, parts, style, page_data(found, drawn))
+    return drawn_page(title, body, style, asset("explain.js", "explain"), page_data(found, drawn))
 
 
 # ---------------------------------------------------------------- what the script draws
@@ -143,20 +156,6 @@ def _thinned(drawn: Drawing) -> str:
 # ---------------------------------------------------------------- words and tables
 
 
-def _facts(found: Account) -> str:
-    pairs = [
-        (number(found.final("regret")), "regret"),
-        (number(found.final("restarts")), "restarts"),
-        ("–" if found.shifts is None else number(len(found.shifts)), "significant shifts"),
-        (number(found.final("blocks")), "blocks"),
-        (number(found.final("arms")), "arms drawn"),
-        (number(found.arms_played), "arms played"),
-        (f"{number(found.final('V'))} / {number(found.final('V_R'))}", "V / V<sub>R</sub>"),
-        (f"{number(found.final('L'))} / {number(found.final('L_R'))}", "L / L<sub>R</sub>"),
-    ]
-    return facts(pairs)
-
-
 def _episodes(found: Account) -> str:
     rows = found.rows()
     shown = costliest(rows, MOST_ROWS)
@@ -229,20 +228,3 @@ def _shifts(found: Account) -> str:
     if len(verdicts) > MOST_ROWS:
         caption = f"The first {MOST_ROWS:,} of {len(verdicts):,}. {caption} manyarms explain --json has every one."
     return table_of(rows, caption, texts=["What became of it"])
-
-
-def _settings(found: Account, command: str) -> str:
-    source = [("Study", text(found.source))] if found.source else []
-    if found.is_checked:
-        source = [("Result file", f"{text(found.source)}: the run was replayed from it, and is the same to the bit")]
-    lines = [
-        *source,
-        ("Horizon", f"{found.cell.horizon:,}"),
-        ("Seed", f"{found.seed}"),
-        ("Replication", f"{found.replication:,}"),
-        ("Significant shifts", text(found.rule)),
-        ("Version", f"manyarms {text(__version__)}"),
-        ("Policy", f"{text(found.cell.policy_name)}<pre>{spec_text(found.cell.policy)}</pre>"),
-        ("World", f"{text(found.cell.world_name)}<pre>{spec_text(found.cell.world)}</pre>"),
-    ]
-    return settings(lines, command)

@@ -18,36 +18,27 @@ from ..figures.statistics import NUMBERS, number
 
 
 class Section(NamedTuple):
-    """What a caller puts in front of a report: plain text, no markup.
-
-    Parameters
-    ----------
-    heading
-        Its title.
-    paragraphs
-        Texts.
-    tables
-        Tables, or lists of rows as in ``manyarms.tables.Table``.
-    """
+    """What a caller puts in front of a report: plain text, no markup."""
 
     heading: str
     paragraphs: Sequence[str] = ()
-    tables: Sequence[Table | list[dict[str, Any]]] = ()
+    tables: Sequence[Table | list[dict[str, Any]]] = ()  # or lists of rows, as in a ``Table``
 
 
 # ---------------------------------------------------------------- whole pages
 
 
-def drawn_page(room: str, name: str, title: str, parts: dict[str, str], style: str, data: dict[str, Any]) -> str:
-    """A page with charts: a room's template of this name with its parts, and the script that draws from ``data``."""
-    known = {"title": text(title), "version": text(__version__)}
-    frame = {
-        "body": filled(asset(f"{name}.html", room), known | parts),
-        "style": style,
-        "script": asset("common.js") + asset(f"{name}.js", room),
-        "data": json_text(data | {"numbers": NUMBERS}),
-    }
-    return filled(asset("page.html"), known | frame)
+def drawn_page(title: str, body: str, style: str, script: str, data: dict[str, Any]) -> str:
+    """A page with charts, which ``script`` draws from ``data``."""
+    drawing = f'<script type="application/json" id="data">{json_text(data | {"numbers": NUMBERS})}</script>\n'
+    drawing += f"<script>\n{asset('common.js')}{script}\n</script>\n"
+    return whole_page(title, body + drawing, style, allowed="script-src 'unsafe-inline'; ")
+
+
+def whole_page(title: str, body: str, style: str, allowed: str = "") -> str:
+    """A page with nothing but this; scripts in it run only if they are allowed to."""
+    parts = {"title": text(title), "version": text(__version__), "body": body, "style": style, "allowed": allowed}
+    return filled(asset("page.html"), parts)
 
 
 def write_page(path: str | Path, page: str) -> Path:
@@ -71,12 +62,13 @@ def filled(template: str, parts: dict[str, str]) -> str:
     is between ``{{!name}}`` and ``{{/name}}`` only if there is nothing.
     """
 
-    def stays(found: re.Match[str]) -> bool:
-        return bool(parts[found[2]]) == (found[1] == "?")
+    def put(found: re.Match[str]) -> str:
+        name, kind, asked, inside = found.groups()
+        if name:
+            return parts[name]
+        return filled(inside, parts) if bool(parts[asked]) == (kind == "?") else ""
 
-    optional = r"\{\{([?!])(\w+)\}\}(.*?)\{\{/\2\}\}"
-    template = re.sub(optional, lambda found: found[3] if stays(found) else "", template, flags=re.DOTALL)
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+    return re.sub(r"(?s)\{\{(?:(\w+)|([?!])(\w+)\}\}(.*?)\{\{/\3)\}\}", put, template)
 
 
 # ---------------------------------------------------------------- parts of pages

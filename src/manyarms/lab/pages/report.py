@@ -12,6 +12,7 @@ from typing import Any
 
 from ...intervals import mean_and_half_width, means_and_half_widths
 from ...results import COLOURS
+from ...version import __version__
 from ..figures.figures import MARKERS, MARKS
 from ..figures.statistics import (
     LAST_PART,
@@ -27,7 +28,7 @@ from ..figures.statistics import (
 from ..running.files import STUDY, CellResult, read_all, read_json
 from ..studies.study import Study, named_study
 from .html import Section as Section
-from .html import added, asset, drawn_page, facts, settings, short, spec_text, table, table_of, text, write_page
+from .html import added, asset, drawn_page, facts, filled, settings, short, spec_text, table, table_of, text, write_page
 
 MOST_DOTS = 200
 """How many replications of a cell are drawn one by one."""
@@ -47,7 +48,6 @@ PANELS = {
 
 PANEL = '<figure class="panel" data-column="{}"><h3>{}</h3><p>{}</p><div class="chart"></div></figure>'
 
-SAME = "All policies meet the same arms with the same luck"
 APART = (
     'Some policies here were played in worlds of their own (see <a href="#settings">Settings</a>), so a difference is '
     "one of policy and world together."
@@ -103,14 +103,17 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
     """
     grid = Grid(results)
     cells = [(world, horizon) for world in grid.worlds for horizon in grid.horizons if grid.at(world, horizon)]
+    most = max(len(result.values) for result in grid.results)
     parts = {
+        "title": text(grid.study.name),
+        "version": text(__version__),
         "about": text(grid.study.about),
         "facts": _facts(grid),
         "sections": "".join(added(Section(*section)) for section in sections),
-        "beside": _beside(grid),
         "ends": "".join(_ends(grid, place, *cell) for place, cell in enumerate(cells)),
-        "drawn": _drawn(grid),
-        "paired": f"{SAME}." if grid.is_paired() else APART,
+        "dots": str(MOST_DOTS),
+        "most": f"{most:,}" if most > MOST_DOTS else "",
+        "apart": "" if grid.is_paired() else APART,
         "pairs": "".join(_pairs(grid, place, *cell) for place, cell in enumerate(cells)),
         "within": "".join(_growth_within(grid, place, *cell) for place, cell in enumerate(cells)),
         "between": "".join(_growth_between(grid, place, world) for place, world in enumerate(grid.worlds)),
@@ -120,7 +123,8 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
         "policies": _specs(grid, "policy"),
     }
     style = f"{_colours([grid.places[name] for name in grid.policies])}\n{asset('report.css')}"
-    return drawn_page("pages", "report", grid.study.name, parts, style, page_data(grid, cells))
+    body = filled(asset("report.html"), parts)
+    return drawn_page(grid.study.name, body, style, asset("report.js"), page_data(grid, cells))
 
 
 # ---------------------------------------------------------------- what the script draws
@@ -204,15 +208,6 @@ def _facts(grid: Grid) -> str:
     return facts(found)
 
 
-def _beside(grid: Grid) -> str:
-    if len(grid.policies) == 1:
-        return ""
-    if not grid.is_paired():
-        return f" {APART}"
-    see = '<a href="#differences">Differences</a>'
-    return f" {SAME}, so two curves may differ clearly even where their bands overlap: see {see}."
-
-
 def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
     rows = []
     for name, result in grid.at(world, horizon).items():
@@ -226,11 +221,6 @@ def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
         "95 % interval (Student’s t), sd the spread of single replications."
     )
     return f'<div data-cell="{place}">{table_of(rows, caption)}</div>'
-
-
-def _drawn(grid: Grid) -> str:
-    most = max(len(result.values) for result in grid.results)
-    return f" The first {MOST_DOTS} of {most:,} replications are drawn." if most > MOST_DOTS else ""
 
 
 def _pairs(grid: Grid, place: int, world: str, horizon: int) -> str:
