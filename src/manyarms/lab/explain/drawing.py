@@ -15,24 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from .account import Account
 from .words import many
 
-POINTS = 600
-"""At so many evenly spaced rounds curves are drawn, and at a third as many for the logarithmic axis."""
-
-MOST_LINES = 60
-"""So many arms have a life-line of their own: those with the most plays."""
-
-MOST_MARKS = 400
-"""So many restarts, shifts or blocks are drawn one by one; of more, one for each such part of the axis."""
-
-TIME_BINS, MEAN_BINS = 150, 50
-"""Of the shades in which all other arms are drawn."""
-
-SMALLEST_STEP, JUMP = 0.003, 0.05
-"""A life-line is drawn anew where the mean has moved by so much, and by a thin line where it jumps."""
-
-MOST_RULES = 100
-"""So many restarts or shifts are drawn through all panels; of more, only in the strip."""
-
+POINTS = 600  # evenly spaced rounds at which curves are drawn; a third as many more for the logarithmic axis
+MOST_LINES = 60  # arms with a life-line of their own: those with the most plays
+MOST_MARKS = 400  # restarts, shifts or blocks that are drawn one by one; of more, one for each such part of the axis
+MOST_RULES = 100  # restarts or shifts that are drawn through all panels; of more, only in the strip
+TIME_BINS, MEAN_BINS = 150, 50  # of the shades in which all other arms are drawn
+SMALLEST_STEP, JUMP = 0.003, 0.05  # by so much a mean moves before its life-line does, and jumps: by a thin line
 MEAN_TICKS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
 
 

@@ -16,14 +16,9 @@ from .account import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Account, RestartVer
 from .drawing import JUMP, MEAN_BINS, MEAN_TICKS, MOST_RULES, Drawing, Marks, Shades, drawing, lines_in_words
 from .words import costliest, delayed, many, summary
 
-MOST_ROWS = 200
-"""So many episodes, and shifts, stand in the tables; the JSON has all."""
-
-DARKNESSES = 20
-"""In so many steps shades are drawn: a path each."""
-
-BECAME = {ANSWERED: "answered", MISSED: "missed", NO_NEED: "no restart needed"}
-"""What became of a shift, by verdict."""
+MOST_ROWS = 200  # of episodes, and of shifts, in the tables; the JSON has all
+DARKNESSES = 20  # steps in which shades are drawn: a path each
+BECAME = {ANSWERED: "answered", MISSED: "missed", NO_NEED: "no restart needed"}  # of a shift, by verdict
 
 SIGNS = {None: "full", ANSWERED: "full", FALSE_ALARM: "open", MISSED: "open", NO_NEED: "dot"}
 """By verdict, how a restart's triangle or a shift's diamond looks; None: it is not judged."""

@@ -144,28 +144,21 @@ def page_data(grid: Grid, cells: Sequence[tuple[str, int]]) -> dict[str, Any]:
 
 def _cell_data(grid: Grid, world: str, horizon: int) -> dict[str, Any]:
     found = grid.at(world, horizon)
-    policies = []
-    for name, result in found.items():
-        ends = result.final("regret")
-        policies.append(
-            {
-                "policy": grid.policies.index(name),
-                "columns": {
-                    column: [short(part) for part in means_and_half_widths(result.column(column))]
-                    for column in ("regret", *PANELS)
-                },
-                "end": [short(part) for part in means_and_half_widths(ends)],
-                "ends": short(ends[:MOST_DOTS]),
-            }
-        )
+    columns = ("regret", *PANELS)
     return {
         "world": grid.worlds.index(world),
         "horizon": grid.horizons.index(horizon),
         "rounds": next(iter(found.values())).rounds.tolist(),
-        "policies": policies,
-        "differences": [
-            [short(difference(first, second)[:2]) for second in found.values()] for first in found.values()
+        "policies": [
+            {
+                "policy": grid.policies.index(name),
+                "columns": {column: short(means_and_half_widths(result.column(column))) for column in columns},
+                "end": short(means_and_half_widths(result.final("regret"))),
+                "ends": short(result.final("regret")[:MOST_DOTS]),
+            }
+            for name, result in found.items()
         ],
+        "differences": [[short(difference(row, column)[:2]) for column in found.values()] for row in found.values()],
     }
 
 
