@@ -125,34 +125,31 @@ class Account:
 
     def rows(self) -> list[dict[str, Any]]:
         """A row of plain values for each episode."""
-        restarts = {one.round: one for one in self.restart_verdicts}
         words = self.cell.policy.restart_in_words
-        rows = []
-        for episode, drawn in zip(self.episodes, self.arms_drawn, strict=True):
-            restart = restarts.get(episode.end, RestartVerdict(episode.end))
-            rows.append(
-                {
-                    "episode": episode.number,
-                    "start": episode.start,
-                    "end": episode.end,
-                    "rounds": episode.rounds,
-                    "regret": episode.regret,
-                    "V": episode.variation,
-                    "V_R": episode.rotting_variation,
-                    "L": episode.changes,
-                    "L_R": episode.rotting_changes,
-                    "arms_drawn": drawn,
-                    "arms_played": episode.arms,
-                    "blocks": episode.blocks,
-                    "ended": episode.ended,
-                    "why": episode.why_in(words),
-                    "note": episode.note,
-                    "verdict": restart.verdict,
-                    "shift": restart.shift,
-                    "delay": restart.delay,
-                }
-            )
-        return rows
+        restarts = [*self.restart_verdicts, RestartVerdict(self.cell.horizon)]  # if the last one ends with the run
+        return [
+            {
+                "episode": episode.number,
+                "start": episode.start,
+                "end": episode.end,
+                "rounds": episode.rounds,
+                "regret": episode.regret,
+                "V": episode.variation,
+                "V_R": episode.rotting_variation,
+                "L": episode.changes,
+                "L_R": episode.rotting_changes,
+                "arms_drawn": drawn,
+                "arms_played": episode.arms,
+                "blocks": episode.blocks,
+                "ended": episode.ended,
+                "why": episode.why_in(words),
+                "note": episode.note,
+                "verdict": restart.verdict,
+                "shift": restart.shift,
+                "delay": restart.delay,
+            }
+            for episode, drawn, restart in zip(self.episodes, self.arms_drawn, restarts, strict=False)
+        ]
 
     @property
     def rule(self) -> str:
