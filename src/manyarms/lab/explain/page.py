@@ -50,7 +50,8 @@ def page(found: Account, command: str = "") -> str:
         "rule": "" if found.shifts is None else text(found.rule),
         "why_no_shifts": text(found.why_no_shifts),
         "lines": text(lines_in_words(drawn)),
-        "thinned": text(_thinned(drawn)),
+        "ground": "" if drawn.restarts.is_thinned else "Every other episode stands on a darker ground.",
+        "thinned": _thinned(drawn),
         "kind": text(type(cell.policy).__name__),
         "restarts_when": text(cell.policy.restarts_when),
         "episodes": _episodes(found),
@@ -138,14 +139,13 @@ def _after(delay: int | None) -> str:
 
 
 def _thinned(drawn: Drawing) -> str:
-    """What the ground shows, and what of the marks is not drawn."""
+    """Of which marks not all are drawn."""
     thinned = [
         f"{len(marks.rounds):,} of {many(marks.total, name)}"
         for name, marks in (("block", drawn.blocks), ("restart", drawn.restarts), ("shift", drawn.shifts))
         if marks.is_thinned
     ]
-    words = "" if drawn.restarts.is_thinned else "Every other episode stands on a darker ground. "
-    return words + (f"Drawn are {', '.join(thinned)}: the first in each small part of the axis." if thinned else "")
+    return ", ".join(thinned)
 
 
 # ---------------------------------------------------------------- words and tables

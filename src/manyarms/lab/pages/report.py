@@ -28,7 +28,7 @@ from ..figures.statistics import (
 from ..running.files import STUDY, CellResult, read_all, read_json
 from ..studies.study import Study, named_study
 from .html import Section as Section
-from .html import added, asset, drawn_page, facts, filled, settings, short, spec_text, table, table_of, text, write_page
+from .html import added, asset, drawn_page, facts, filled, short, spec_text, table, table_of, text, write_page
 
 MOST_DOTS = 200
 """How many replications of a cell are drawn one by one."""
@@ -103,6 +103,7 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
     """
     grid = Grid(results)
     cells = [(world, horizon) for world in grid.worlds for horizon in grid.horizons if grid.at(world, horizon)]
+    checkpoints = grid.study.checkpoints
     most = max(len(result.values) for result in grid.results)
     parts = {
         "title": text(grid.study.name),
@@ -118,7 +119,13 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
         "within": "".join(_growth_within(grid, place, *cell) for place, cell in enumerate(cells)),
         "between": "".join(_growth_between(grid, place, world) for place, world in enumerate(grid.worlds)),
         "panels": "".join(PANEL.format(column, *words) for column, words in PANELS.items()),
-        "settings": _settings(grid, command),
+        "command": text(command),
+        "digest": grid.study.digest(),
+        "seed": str(grid.study.seed),
+        "replications": f"{grid.study.replications:,}",
+        "checkpoints": f"{checkpoints if isinstance(checkpoints, int) else len(checkpoints):,}",
+        "versions": text(", ".join(dict.fromkeys(f"manyarms {result.version}" for result in grid.results))),
+        "sources": ", ".join(dict.fromkeys(f"<code>{text(result.sources)}</code>" for result in grid.results)),
         "worlds": _specs(grid, "world"),
         "policies": _specs(grid, "policy"),
     }
@@ -263,20 +270,6 @@ def _slopes(grid: Grid, fits: dict[str, Slope], points: str, caption: str) -> st
         for name, fit in fits.items()
     ]
     return table(["Policy", "Slope", points], lines, caption)
-
-
-def _settings(grid: Grid, command: str) -> str:
-    study = grid.study
-    checkpoints = study.checkpoints if isinstance(study.checkpoints, int) else len(study.checkpoints)
-    lines = [
-        ("Study", f"{text(study.name)}, digest <code>{study.digest()}</code>"),
-        ("Seed", f"{study.seed}"),
-        ("Replications", f"{study.replications:,}"),
-        ("Checkpoints", f"{checkpoints:,}"),
-        ("Version", text(", ".join(dict.fromkeys(f"manyarms {result.version}" for result in grid.results)))),
-        ("Sources", ", ".join(f"<code>{text(one)}</code>" for one in dict.fromkeys(r.sources for r in grid.results))),
-    ]
-    return settings(lines, command)
 
 
 def _specs(grid: Grid, kind: str) -> str:
