@@ -390,10 +390,16 @@ def apart(places: Sequence[float], gap: float) -> list[float]:
     >>> [round(place, 3) for place in apart([0.1, 0.5, 0.5], 0.1)]
     [0.1, 0.45, 0.55]
     """
-    steps = gap * np.arange(len(places))
-    free = np.asarray(places) - steps  # where they only have to rise: the nearest such ones are averages of neighbours
-    risen = [
-        max(min(free[low : high + 1].mean() for high in range(place, len(free))) for low in range(place + 1))
-        for place in range(len(free))
-    ]
-    return list((risen + steps).tolist())
+    groups: list[list[float]] = []  # places that touch stand around their common middle
+    for place in places:
+        groups.append([place])
+        while len(groups) > 1 and _spread(groups[-1], gap)[0] - _spread(groups[-2], gap)[-1] < gap:
+            last = groups.pop()
+            groups[-1] += last
+    return [place for group in groups for place in _spread(group, gap)]
+
+
+def _spread(group: Sequence[float], gap: float) -> list[float]:
+    """As many places, ``gap`` apart, around the same middle."""
+    low = sum(group) / len(group) - gap * (len(group) - 1) / 2
+    return [low + gap * step for step in range(len(group))]
