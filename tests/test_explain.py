@@ -19,8 +19,8 @@ from manyarms.cli import main
 from manyarms.lab.explain import drawing as explain_drawing
 from manyarms.lab.explain import playing
 from manyarms.lab.explain.drawing import drawing, grid, height, outline, pieces, thinned
+from manyarms.lab.explain.explain import chosen_cell
 from manyarms.lab.explain.page import MOST_ROWS, page_data
-from manyarms.lab.explain.which import chosen_cell
 from manyarms.lab.explain.words import MOST_PRINTED, costliest, printed
 from manyarms.lab.figures.figures import save
 from manyarms.lab.figures.statistics import number

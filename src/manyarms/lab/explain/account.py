@@ -36,58 +36,29 @@ class RestartVerdict(NamedTuple):
     """What a restart was."""
 
     round: int  # it came after this one
-    verdict: str | None  # ANSWERED or FALSE_ALARM; None where shifts are not known
-    shift: int | None  # the shift that it answered
-    delay: int | None  # so many rounds ago
-
-
-NO_RESTART = RestartVerdict(round=0, verdict=None, shift=None, delay=None)
+    verdict: str | None = None  # ANSWERED or FALSE_ALARM; None where shifts are not known
+    shift: int | None = None  # the shift that it answered
+    delay: int | None = None  # so many rounds ago
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Account:
-    """One run, and what there is to say about it.
+    """One run, and what there is to say about it."""
 
-    Attributes
-    ----------
-    cell
-        The policy, the world and the horizon, with their names.
-    seed, replication
-        Which run of it.
-    checkpoints, values
-        The rounds at which numbers are kept, and for each the numbers of ``manyarms.trace.COLUMNS``.
-    log
-        Every round.
-    variation
-        V, V_R, L and L_R after each round.
-    episodes
-        What each episode cost, and why it ended.
-    parts
-        Regret as that of the best arm of each block plus what was lost against it.
-    shifts, detections
-        The significant shifts, and the restarts held against them; None where they are not defined.
-    why_no_shifts
-        Why, then.
-    source
-        The name of the result file or of the study that it is from, if it is from one.
-    is_checked
-        Whether it is from a result file, and has its numbers.
-    """
-
-    cell: Cell
+    cell: Cell  # the policy, the world and the horizon, with their names
     seed: int
     replication: int
-    checkpoints: NDArray[np.int64]
-    values: NDArray[np.float64]
-    log: Log
-    variation: Variation
-    episodes: Episodes
-    parts: RegretParts
-    shifts: Shifts | None
-    detections: Detections | None
+    checkpoints: NDArray[np.int64]  # the rounds at which numbers are kept
+    values: NDArray[np.float64]  # for each of them, the numbers of ``manyarms.trace.COLUMNS``
+    log: Log  # every round
+    variation: Variation  # V, V_R, L and L_R after each round
+    episodes: Episodes  # what each cost, and why it ended
+    parts: RegretParts  # regret as that of the best arm of each block plus what was lost against it
+    shifts: Shifts | None  # the significant ones; None where they are not defined
+    detections: Detections | None  # the restarts held against them
     why_no_shifts: str = ""
-    source: str = ""
-    is_checked: bool = False
+    source: str = ""  # the name of the result file or of the study that it is from, if it is from one
+    is_checked: bool = False  # whether it is from a result file, and has its numbers
 
     def final(self, column: str) -> float:
         """One of ``manyarms.trace.COLUMNS`` after the last round."""
@@ -132,63 +103,53 @@ class Account:
         ends = np.append(self.episodes.restarts, self.cell.horizon)[next_restart]
         falls = np.diff(self.variation.rotting_changes[np.append(1, self.shifts.rounds) - 1])
         found = []
-        for (shift, restart), since, until, fell in zip(
+        for one, since, until, fell in zip(
             self.detections, firsts.tolist(), ends.tolist(), falls.tolist(), strict=True
         ):
             cost = float(regret[until] - regret[since - 1])
             allowed = allowance.scale * (until - since + 1) ** allowance.rate
-            verdict = NO_NEED if cost <= allowed + 1e-9 else MISSED
-            delay = None
-            if restart is not None:
-                verdict, delay = ANSWERED, restart - shift
-            found.append(ShiftVerdict(shift, verdict, restart, delay, fell, since, until, cost, allowed))
+            unanswered = NO_NEED if cost <= allowed + 1e-9 else MISSED
+            verdict = unanswered if one.restart is None else ANSWERED
+            found.append(ShiftVerdict(one.shift, verdict, one.restart, one.delay, fell, since, until, cost, allowed))
         return found
 
     @functools.cached_property
     def restart_verdicts(self) -> list[RestartVerdict]:
         """What each restart was."""
-        if self.detections is None:
-            return [RestartVerdict(round, None, None, None) for round in self.episodes.restarts.tolist()]
-        answers = {one.restart: one for one in self.detections}
-        found = []
-        for round in self.episodes.restarts.tolist():
-            answer = answers.get(round)
-            if answer is None:
-                found.append(RestartVerdict(round, FALSE_ALARM, None, None))
-            else:
-                found.append(RestartVerdict(round, ANSWERED, answer.shift, answer.delay))
-        return found
+        unanswering = None if self.detections is None else FALSE_ALARM
+        found = {round: RestartVerdict(round, unanswering) for round in self.episodes.restarts.tolist()}
+        for one in self.detections or ():
+            if one.restart is not None:
+                found[one.restart] = RestartVerdict(one.restart, ANSWERED, one.shift, one.delay)
+        return list(found.values())
 
     def rows(self) -> list[dict[str, Any]]:
         """A row of plain values for each episode."""
-        restarts = {one.round: one for one in self.restart_verdicts}
         words = self.cell.policy.restart_in_words
-        rows = []
-        for episode, drawn in zip(self.episodes, self.arms_drawn, strict=True):
-            restart = restarts.get(episode.end, NO_RESTART)
-            rows.append(
-                {
-                    "episode": episode.number,
-                    "start": episode.start,
-                    "end": episode.end,
-                    "rounds": episode.rounds,
-                    "regret": episode.regret,
-                    "V": episode.variation,
-                    "V_R": episode.rotting_variation,
-                    "L": episode.changes,
-                    "L_R": episode.rotting_changes,
-                    "arms_drawn": drawn,
-                    "arms_played": episode.arms,
-                    "blocks": episode.blocks,
-                    "ended": episode.ended,
-                    "why": episode.why_in(words),
-                    "note": episode.note,
-                    "verdict": restart.verdict,
-                    "shift": restart.shift,
-                    "delay": restart.delay,
-                }
-            )
-        return rows
+        restarts = [*self.restart_verdicts, RestartVerdict(self.cell.horizon)]  # if the last one ends with the run
+        return [
+            {
+                "episode": episode.number,
+                "start": episode.start,
+                "end": episode.end,
+                "rounds": episode.rounds,
+                "regret": episode.regret,
+                "V": episode.variation,
+                "V_R": episode.rotting_variation,
+                "L": episode.changes,
+                "L_R": episode.rotting_changes,
+                "arms_drawn": drawn,
+                "arms_played": episode.arms,
+                "blocks": episode.blocks,
+                "ended": episode.ended,
+                "why": episode.why_in(words),
+                "note": episode.note,
+                "verdict": restart.verdict,
+                "shift": restart.shift,
+                "delay": restart.delay,
+            }
+            for episode, drawn, restart in zip(self.episodes, self.arms_drawn, restarts, strict=False)
+        ]
 
     @property
     def rule(self) -> str:

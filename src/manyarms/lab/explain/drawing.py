@@ -15,24 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from .account import Account
 from .words import many
 
-POINTS = 600
-"""At so many evenly spaced rounds curves are drawn, and at a third as many for the logarithmic axis."""
-
-MOST_LINES = 60
-"""So many arms have a life-line of their own: those with the most plays."""
-
-MOST_MARKS = 400
-"""So many restarts, shifts or blocks are drawn one by one; of more, one for each such part of the axis."""
-
-TIME_BINS, MEAN_BINS = 150, 50
-"""Of the shades in which all other arms are drawn."""
-
-SMALLEST_STEP, JUMP = 0.003, 0.05
-"""A life-line is drawn anew where the mean has moved by so much, and by a thin line where it jumps."""
-
-MOST_RULES = 100
-"""So many restarts or shifts are drawn through all panels; of more, only in the strip."""
-
+POINTS = 600  # evenly spaced rounds at which curves are drawn; a third as many more for the logarithmic axis
+MOST_LINES = 60  # arms with a life-line of their own: those with the most plays
+MOST_MARKS = 400  # restarts, shifts or blocks that are drawn one by one; of more, one for each such part of the axis
+MOST_RULES = 100  # restarts or shifts that are drawn through all panels; of more, only in the strip
+TIME_BINS, MEAN_BINS = 150, 50  # of the shades in which all other arms are drawn
+SMALLEST_STEP, JUMP = 0.003, 0.05  # by so much a mean moves before its life-line does, and jumps: by a thin line
 MEAN_TICKS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
 
 
@@ -135,29 +123,16 @@ def grid(horizon: int, points: int = POINTS) -> NDArray[np.int64]:
 def life_lines(found: Account, rounds: NDArray[np.int64]) -> tuple[tuple[LifeLine, ...], NDArray[np.bool_]]:
     """The arms with the most plays, and for each round whether its arm is none of them."""
     log = found.log
-    _, slots, plays = np.unique(log.arm, return_inverse=True, return_counts=True)
+    arms, plays = np.unique(log.arm, return_counts=True)
     ranked = np.argsort(-plays, kind="stable")[:MOST_LINES]
-    chosen = ranked[plays[ranked] > 1]  # a single play is no line
-    place = np.full(plays.size, -1)
-    place[chosen] = np.arange(chosen.size)
-    mine = place[slots]
-    entries = np.flatnonzero(mine >= 0)
-    entries = entries[np.argsort(mine[entries], kind="stable")]  # arm by arm, in order of time
-    cuts = np.cumsum(plays[chosen])
+    chosen = arms[ranked[plays[ranked] > 1]]  # a single play is no line
     last_part = rounds[-2] if rounds.size > 1 else 1
     lines = []
-    for own in np.split(entries, cuts[:-1]) if chosen.size else []:
+    for arm in chosen.tolist():
+        own = np.flatnonzero(log.arm == arm)
         kept = outline(own, log.mean[own], rounds)
-        lines.append(
-            LifeLine(
-                arm=int(log.arm[own[0]]),
-                plays=int(own.size),
-                is_last=bool(own[-1] + 1 >= last_part),
-                rounds=kept + 1,
-                means=log.mean[kept],
-            )
-        )
-    return tuple(sorted(lines, key=lambda line: (line.rounds[0], line.arm))), mine < 0
+        lines.append(LifeLine(arm, own.size, bool(own[-1] + 1 >= last_part), kept + 1, log.mean[kept]))
+    return tuple(sorted(lines, key=lambda line: (line.rounds[0], line.arm))), ~np.isin(log.arm, chosen)
 
 
 def outline(entries: NDArray[np.int64], means: NDArray[np.float64], rounds: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -5,26 +5,21 @@ changes and its episodes are counted from the log by `manyarms.measures`, its re
 shifts, and the policy is asked about each of its restarts. ``Explanation.figure`` draws it, ``Explanation.page`` makes
 a page of it, ``Explanation.to_json`` has all the numbers. What is drawn is binned; what is counted never is.
 
-This is the front of the room. Behind it, each made from those before: `playing` and `which`, `account`, `words` and
-`drawing`, `figure` and `page`.
+This is the front of the room. Behind it, each made from those before: `playing`, `account`, `words` and `drawing`,
+`figure` and `page`.
 """
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ... import measures
 from ...engine import LONGEST_RUN, checkpoint_rounds, named_policies, warn_of_other_top
-from ...measures import (
-    ShiftRule,
-    decomposed_regret,
-    detections,
-    episodes_of_run,
-    realized_variation,
-    significant_shifts,
-)
 from ...policies.base import Policy
 from ...specs import checked_seed, count
 from ...trace import COLUMNS
@@ -32,18 +27,14 @@ from ...version import __version__
 from ...world import World
 from ..pages.html import write_page
 from ..running.chunks import memory
-from ..studies.study import Cell, Study
+from ..running.files import BadFile, CellResult, read_result
+from ..studies.study import SUFFIX, Cell, Study, study_names
 from .account import Account
-from .figure import explained_figure
-from .page import explained_page
+from .figure import figure
+from .page import page
 from .playing import played
-from .which import check_same_run, chosen_cell, chosen_replication, found_result
-from .which import is_result_file as is_result_file
 from .words import listed, summary
 from .words import printed as printed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BYTES_A_ROUND = 500
 """What a run takes in memory while it is explained: the log, its measures and their lists; measured, rounded up."""
@@ -55,25 +46,9 @@ class Explanation(Account):
     def __repr__(self) -> str:
         return f"<Explanation of {self.cell.label}, seed {self.seed}, replication {self.replication}: {self.summary()}>"
 
-    def summary(self) -> str:
-        """What happened, in one short paragraph."""
-        return summary(self)
-
-    def figure(self, *, width: str | float = "page", log: bool = False) -> "Figure":
-        """The run as a matplotlib figure, on a common axis of rounds.
-
-        Parameters
-        ----------
-        width
-            ``"column"``, ``"page"`` or inches.
-        log
-            Whether the axis of rounds is logarithmic.
-        """
-        return explained_figure(self, width=width, log=log)
-
-    def page(self, command: str = "") -> str:
-        """The run as one HTML page that loads nothing; ``command`` is shown as what made it."""
-        return explained_page(self, command)
+    summary = summary
+    figure = figure
+    page = page
 
     def write_page(self, path: str | Path, command: str = "") -> Path:
         """Write the page at once; return its path."""
@@ -81,18 +56,12 @@ class Explanation(Account):
 
     def to_json(self) -> dict[str, Any]:
         """All numbers, as plain JSON values."""
-        totals: dict[str, Any] = {
-            name: self.final(name) if name in ("regret", "reward", "V", "V_R") else int(self.final(name))
-            for name in COLUMNS
-        }
+        sums = ("regret", "reward", "V", "V_R")  # the others are counts
+        totals = {name: self.final(name) if name in sums else int(self.final(name)) for name in COLUMNS}
         totals["arms_played"] = self.arms_played
         totals["regret_of_best_arms"] = self.parts.of_best
         totals["regret_to_best_arms"] = self.parts.to_best
-        shifts: dict[str, Any] = {"rule": None, "constants": None, "why_none": self.why_no_shifts, "found": []}
-        if self.shifts is not None:
-            shifts["rule"] = str(self.shifts.rule)
-            shifts["constants"] = dataclasses.asdict(self.shifts.rule)
-            shifts["found"] = [one._asdict() for one in self.shift_verdicts]
+        rule = None if self.shifts is None else self.shifts.rule
         return {
             "version": __version__,
             "source": self.source,
@@ -103,7 +72,12 @@ class Explanation(Account):
             "totals": totals,
             "checkpoints": {"round": self.checkpoints.tolist()}
             | {name: self.values[:, place].tolist() for place, name in enumerate(COLUMNS)},
-            "shifts": shifts,
+            "shifts": {
+                "rule": rule and str(rule),
+                "constants": rule and dataclasses.asdict(rule),
+                "why_none": self.why_no_shifts,
+                "found": [one._asdict() for one in self.shift_verdicts],
+            },
             "restarts": [one._asdict() for one in self.restart_verdicts],
             "episodes": self.rows(),
             "blocks": self.parts.rows(),
@@ -216,10 +190,11 @@ def explained(
     values, log, notes = played(cell, checkpoints, seed, replication)
     run = (log.arm, log.mean, log.next_mean)
     top = cell.world.top
-    episodes = episodes_of_run(*run, log.episode, blocks=log.block, notes=notes, top=top)
+    episodes = measures.episodes_of_run(*run, log.episode, blocks=log.block, notes=notes, top=top)
     shifts = None
     if chosen is not None:
-        shifts = significant_shifts(*run, blocks=log.block if chosen.get("order") == "block" else None, **chosen)
+        blocks = log.block if chosen.get("order") == "block" else None
+        shifts = measures.significant_shifts(*run, blocks=blocks, **chosen)
     return Explanation(
         cell=cell,
         seed=seed,
@@ -227,11 +202,11 @@ def explained(
         checkpoints=checkpoints,
         values=values,
         log=log,
-        variation=realized_variation(*run),
+        variation=measures.realized_variation(*run),
         episodes=episodes,
-        parts=decomposed_regret(*run, log.block, top=top),
+        parts=measures.decomposed_regret(*run, log.block, top=top),
         shifts=shifts,
-        detections=None if shifts is None else detections(shifts, episodes.restarts),
+        detections=None if shifts is None else measures.detections(shifts, episodes.restarts),
         why_no_shifts=why_no_shifts,
         source=source,
     )
@@ -239,7 +214,7 @@ def explained(
 
 def shift_rule(cell: Cell, given: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
     """The options of ``significant_shifts`` for a cell; None, and why, where no tail exponent is known."""
-    known = {field.name for field in dataclasses.fields(ShiftRule)} - {"horizon"}
+    known = {field.name for field in dataclasses.fields(measures.ShiftRule)} - {"horizon"}
     unknown = sorted(set(given) - known)
     if unknown:
         raise TypeError(f"explain: there is no option {unknown[0]!r}; for shifts there are {', '.join(sorted(known))}")
@@ -254,5 +229,84 @@ def shift_rule(cell: Cell, given: dict[str, Any]) -> tuple[dict[str, Any] | None
             f"Significant shifts are not defined here: the reservoir {type(reservoir).__name__} has no tail exponent; "
             "give one as beta." + (f" Without it, {listed(unused)} had no effect." if unused else "")
         )
-    ShiftRule(**options, horizon=cell.horizon)  # what is wrong with them is said before anything is played
+    measures.ShiftRule(**options, horizon=cell.horizon)  # what is wrong with them is said before anything is played
     return options, ""
+
+
+# ---------------------------------------------------------------- which run is meant
+
+
+def is_result_file(name: str) -> bool:
+    """Whether a name on the command line is meant as a result file, not as a study."""
+    if name in study_names() or name.endswith(SUFFIX):
+        return False
+    return name.endswith(".parquet") or Path(name).exists()
+
+
+def found_result(path: Path) -> CellResult:
+    """The result in a file; an error that says what the file is if it has none."""
+    if path.is_dir():
+        there = sorted(path.glob("**/*.parquet"))
+        hint = f"such as {there[0]}" if there else "but there is none"
+        raise BadFile(f"{path} is a folder; name one of the result files in it, {hint}")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no result file {str(path)!r}; manyarms run makes some, in …/cells")
+    try:
+        names = pq.read_schema(path).names
+    except (pa.ArrowException, OSError, ValueError):
+        raise BadFile(f"{path} is not a result file: it is no Parquet; a study's file must end in {SUFFIX}") from None
+    missing = [name for name in COLUMNS if name not in names]
+    if missing:
+        raise BadFile(f"{path} is not a result of manyarms: it has no column {missing[0]!r}; run its study again")
+    return read_result(path)
+
+
+def chosen_replication(replication: int, where: str, first: int, last: int) -> int:
+    """The number of a replication; an error if it is none of those that are there."""
+    replication = count("explain", "replication", replication, least=0)
+    if not first <= replication <= last:
+        raise ValueError(
+            f"{where} has no replication {replication}; it has those from {first} to {last}, choose one of them"
+        )
+    return replication
+
+
+def check_same_run(path: Path, result: CellResult, replication: int, values: NDArray[np.float64]) -> None:
+    """An error unless the replayed run has the numbers of the file, to the bit."""
+    saved = result.values[replication - result.first]
+    if np.array_equal(saved, values):
+        return
+    checkpoint, column = np.argwhere(saved != values)[0]
+    raise BadFile(
+        f"{path}: replayed, replication {replication} is another run: after round "
+        f"{result.rounds[checkpoint]:,} its {COLUMNS[column]} is {float(values[checkpoint, column])!r} where the "
+        f"file has {float(saved[checkpoint, column])!r}. The file was made by manyarms {result.version}, sources "
+        f"{result.sources}; run its study again with this version"
+    )
+
+
+def chosen_cell(study: Study, cell: str | int | None) -> int:
+    """The place of the cell that is meant by a number or by words of its label."""
+    labels = [one.label for one in study.cells]
+    listed = "\n".join(f"  {place}  {label}" for place, label in enumerate(labels))
+    if cell is None:
+        if len(labels) == 1:
+            return 0
+        raise ValueError(f"study {study.name} has {len(labels)} cells; choose one by number or words:\n{listed}")
+    words = str(cell).strip()
+    if words.isdecimal() and words.isascii():
+        if int(words) < len(labels):
+            return int(words)
+        raise ValueError(f"study {study.name} has no cell {words}; choose one of these:\n{listed}")
+    wanted = words.lower()
+    names = [
+        (one.label, f"{one.policy_name}, {one.world_name}", one.policy_name, one.world_name) for one in study.cells
+    ]
+    full = [place for place, whole in enumerate(names) if wanted in map(str.lower, whole)]
+    matches = full or [place for place, label in enumerate(labels) if wanted in label.lower()]
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        raise ValueError(f"study {study.name} has no cell {words!r}; choose one of these:\n{listed}")
+    meant = "\n".join(f"  {place}  {labels[place]}" for place in matches)
+    raise ValueError(f"{words!r} may mean {len(matches)} cells of study {study.name}; choose one by number:\n{meant}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...results import COLOURS
-from ..figures.figures import LEGEND_ROW, SETTINGS, UNDATED, inches, separate_thousands, styled
+from ..figures.figures import LEGEND_ROW, UNDATED, inches, separate_thousands, styled
 from ..figures.statistics import number
 from .account import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Account
 from .drawing import MEAN_BINS, MEAN_TICKS, MOST_RULES, Drawing, Marks, drawing, height, lines_in_words, pieces
@@ -28,28 +28,23 @@ class Sign(NamedTuple):
 
     marker: str
     colour: str
-    is_full: bool
+    face: str  # the colour within
     size: int
     words: str
-
-    @property
-    def face(self) -> str:
-        """The colour within."""
-        return self.colour if self.is_full else "white"
 
 
 Signs = dict[str | None, Sign]
 """By verdict; the first are drawn above the others."""
 
 RESTART_SIGNS: Signs = {
-    None: Sign("v", RED, True, 16, "restart"),
-    ANSWERED: Sign("v", RED, True, 16, "restart that answers a shift"),
-    FALSE_ALARM: Sign("v", RED, False, 16, "restart, false alarm"),
+    None: Sign("v", RED, RED, 16, "restart"),
+    ANSWERED: Sign("v", RED, RED, 16, "restart that answers a shift"),
+    FALSE_ALARM: Sign("v", RED, "white", 16, "restart, false alarm"),
 }
 SHIFT_SIGNS: Signs = {
-    ANSWERED: Sign("D", INK, True, 11, "significant shift, answered"),
-    MISSED: Sign("D", INK, False, 11, "significant shift, missed"),
-    NO_NEED: Sign(".", INK, True, 9, "significant shift, no restart needed"),
+    ANSWERED: Sign("D", INK, INK, 11, "significant shift, answered"),
+    MISSED: Sign("D", INK, "white", 11, "significant shift, missed"),
+    NO_NEED: Sign(".", INK, INK, 9, "significant shift, no restart needed"),
 }
 
 HEIGHTS = (0.62, 1.25, 2.1, 0.85, 0.85)  # inches: the strip, regret, life-lines, V, L
@@ -62,8 +57,16 @@ def checked_format(path: Path) -> None:
         raise ValueError(f"the picture {str(path)!r} must end in .{', .'.join(UNDATED)}, which say its format")
 
 
-def explained_figure(found: Account, *, width: str | float = "page", log: bool = False) -> "Figure":
-    """Draw a run; see ``Explanation.figure``."""
+def figure(found: Account, *, width: str | float = "page", log: bool = False) -> "Figure":
+    """The run as a matplotlib figure, on a common axis of rounds.
+
+    Parameters
+    ----------
+    width
+        ``"column"``, ``"page"`` or inches.
+    log
+        Whether the axis of rounds is logarithmic.
+    """
     with styled():
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -95,7 +98,7 @@ def explained_figure(found: Account, *, width: str | float = "page", log: bool =
                 f"{found.cell.horizon:,} rounds (seed {found.seed}, replication {found.replication})",
                 int(total * LETTERS),
             ),
-            x=0.01, ha="left", fontsize=SETTINGS["axes.titlesize"], fontweight="bold",
+            x=0.01, ha="left", fontsize="medium", fontweight="bold",
         )  # fmt: skip
         rows = _legend(figure, found, total)
         figure.set_figheight(sum(HEIGHTS) + 0.95 + LEGEND_ROW * rows)
@@ -151,7 +154,7 @@ def _regret(panel: "Axes", found: Account, drawn: Drawing) -> None:
 
 def _lives(panel: "Axes", drawn: Drawing, log: bool, total: float) -> None:
     from matplotlib.collections import LineCollection
-    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     shades = drawn.log if log else drawn.linear
     clear = LinearSegmentedColormap.from_list("shades", [(0.34, 0.38, 0.44, 0.0), (0.34, 0.38, 0.44, 1.0)])
@@ -168,7 +171,7 @@ def _lives(panel: "Axes", drawn: Drawing, log: bool, total: float) -> None:
             for piece in kind:
                 ways.append(points[piece])
                 widths.append(size)
-                colours.append((*_rgb(BLUE), 0.45 + 0.5 * share))
+                colours.append(to_rgba(BLUE, 0.45 + 0.5 * share))
     panel.add_collection(LineCollection(ways, linewidths=widths, colors=colours, capstyle="butt", zorder=2))
     ended = [line for line in drawn.lines if not line.is_last]
     panel.scatter(
@@ -185,11 +188,6 @@ def _aside(panel: "Axes", words: str, total: float) -> None:
     """A small text above a panel, at its right, no wider than the panel."""
     words = textwrap.fill(words, int((total - 1.0) * SMALL_LETTERS))
     panel.text(1.0, 1.01, words, transform=panel.transAxes, fontsize=6.5, color=GREY, ha="right", va="bottom")
-
-
-def _rgb(colour: str) -> tuple[float, float, float]:
-    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    return red, green, blue
 
 
 def _changes(panel: "Axes", drawn: Drawing, whole: str, part: str, total: float) -> None:
@@ -231,6 +229,6 @@ def _legend(figure: "Figure", found: Account, total: float) -> int:
     said = textwrap.fill(said, int(total * SMALL_LETTERS))
     figure.legend(
         [handle for handle, _ in entries], [words for _, words in entries], loc="outside lower left", ncols=across,
-        fontsize=SETTINGS["xtick.labelsize"], title=said, title_fontproperties={"size": 6.5}, alignment="left",
+        fontsize=7.0, title=said, title_fontproperties={"size": 6.5}, alignment="left",
     )  # fmt: skip
     return math.ceil(len(entries) / across) + said.count("\n") + 1

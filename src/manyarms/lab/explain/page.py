@@ -8,25 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from ...trace import COLUMNS
 from ...version import __version__
 from ..figures.statistics import number
-from ..pages.html import asset, drawn_page, facts, filled, settings, short, spec_text, table, text
+from ..pages.html import asset, drawn_page, filled, short, spec_text, table, table_of, text
 from .account import ANSWERED, FALSE_ALARM, MISSED, NO_NEED, Account, RestartVerdict, ShiftVerdict
 from .drawing import JUMP, MEAN_BINS, MEAN_TICKS, MOST_RULES, Drawing, Marks, Shades, drawing, lines_in_words
 from .words import costliest, delayed, many, summary
 
-MOST_ROWS = 200
-"""So many episodes, and shifts, stand in the tables; the JSON has all."""
-
-DARKNESSES = 20
-"""In so many steps shades are drawn: a path each."""
-
-VERDICTS = {
-    ANSWERED: "answered",
-    MISSED: "missed",
-    NO_NEED: "no restart needed",
-    FALSE_ALARM: "false alarm",
-}
+MOST_ROWS = 200  # of episodes, and of shifts, in the tables; the JSON has all
+DARKNESSES = 20  # steps in which shades are drawn: a path each
+BECAME = {ANSWERED: "answered", MISSED: "missed", NO_NEED: "no restart needed"}  # of a shift, by verdict
 
 SIGNS = {None: "full", ANSWERED: "full", FALSE_ALARM: "open", MISSED: "open", NO_NEED: "dot"}
 """By verdict, how a restart's triangle or a shift's diamond looks; None: it is not judged."""
@@ -41,26 +33,39 @@ KEYS = (
 """What the signs say, where they occur."""
 
 
-def explained_page(found: Account, command: str = "") -> str:
-    """A run as a page; see ``Explanation.page``."""
+def page(found: Account, command: str = "") -> str:
+    """The run as one HTML page that loads nothing; ``command`` is shown as what made it."""
     drawn = drawing(found)
     cell = found.cell
     title = f"{cell.policy_name} in “{cell.world_name}”"
-    parts = {
+    parts = {name: number(found.final(name)) for name in COLUMNS} | {
         "title": text(title),
         "version": text(__version__),
-        "about": f"One run: {cell.horizon:,} rounds, seed {found.seed}, replication {found.replication}.",
-        "facts": _facts(found),
+        "horizon": f"{cell.horizon:,}",
+        "seed": str(found.seed),
+        "replication": f"{found.replication:,}",
+        "found_shifts": "–" if found.shifts is None else number(len(found.shifts)),
+        "arms_played": number(found.arms_played),
         "summary": text(summary(found)),
-        "rule": _rule(found),
+        "rule": "" if found.shifts is None else text(found.rule),
+        "why_no_shifts": text(found.why_no_shifts),
         "lines": text(lines_in_words(drawn)),
-        "thinned": text(_thinned(drawn)),
+        "ground": "" if drawn.restarts.is_thinned else "Every other episode stands on a darker ground.",
+        "thinned": _thinned(drawn),
+        "kind": text(type(cell.policy).__name__),
+        "restarts_when": text(cell.policy.restarts_when),
         "episodes": _episodes(found),
         "shifts": _shifts(found),
-        "settings": _settings(found, command),
+        "command": text(command),
+        "file": text(found.source) if found.is_checked else "",
+        "study": text(found.source) if not found.is_checked else "",
+        "policy": text(cell.policy_name),
+        "policy_spec": spec_text(cell.policy),
+        "world": text(cell.world_name),
+        "world_spec": spec_text(cell.world),
     }
-    style = asset("report.css") + asset("explain.css", "explain")
     body = filled(asset("explain.html", "explain"), parts)
+    style = asset("report.css") + asset("explain.css", "explain")
     return drawn_page(title, body, style, asset("explain.js", "explain"), page_data(found, drawn))
 
 
@@ -92,8 +97,8 @@ def page_data(found: Account, drawn: Drawing) -> dict[str, Any]:
         "keys": KEYS,
         "shades": {"bins": MEAN_BINS, "linear": _shades(drawn.linear), "log": _shades(drawn.log)},
         "blocks": _marks(drawn.blocks),
-        "restarts": _marks(drawn.restarts, found.restart_verdicts, _restart_in_words),
-        "shifts": None if found.shifts is None else _marks(drawn.shifts, found.shift_verdicts, _shift_in_words),
+        "restarts": _judged_marks(drawn.restarts, found.restart_verdicts, _restart_in_words),
+        "shifts": None if found.shifts is None else _judged_marks(drawn.shifts, found.shift_verdicts, _shift_in_words),
     }
 
 
@@ -106,15 +111,13 @@ def _shades(shades: Shades) -> dict[str, Any]:
     }
 
 
-def _marks(
-    marks: Marks, verdicts: Sequence[Any] | None = None, in_words: Callable[[Any], str] | None = None
-) -> dict[str, Any]:
-    data: dict[str, Any] = {"total": marks.total, "rounds": marks.rounds.tolist()}
-    if verdicts is not None and in_words is not None:
-        drawn = [verdicts[place] for place in marks.places.tolist()]
-        data["verdicts"] = [one.verdict for one in drawn]
-        data["words"] = [in_words(one) for one in drawn]
-    return data
+def _marks(marks: Marks) -> dict[str, Any]:
+    return {"total": marks.total, "rounds": marks.rounds.tolist()}
+
+
+def _judged_marks(marks: Marks, verdicts: Sequence[Any], in_words: Callable[[Any], str]) -> dict[str, Any]:
+    drawn = [verdicts[place] for place in marks.places.tolist()]
+    return _marks(marks) | {"verdicts": [one.verdict for one in drawn], "words": [in_words(one) for one in drawn]}
 
 
 def _restart_in_words(restart: RestartVerdict) -> str:
@@ -127,7 +130,7 @@ def _restart_in_words(restart: RestartVerdict) -> str:
 
 
 def _shift_in_words(shift: ShiftVerdict) -> str:
-    words = f"Significant shift in round {shift.round:,}: {VERDICTS[shift.verdict]}"
+    words = f"Significant shift in round {shift.round:,}: {BECAME[shift.verdict]}"
     return words if shift.delay is None else f"{words} {delayed([shift.delay])}"
 
 
@@ -136,46 +139,16 @@ def _after(delay: int | None) -> str:
 
 
 def _thinned(drawn: Drawing) -> str:
-    """What the ground shows, and what of the marks is not drawn."""
+    """Of which marks not all are drawn."""
     thinned = [
         f"{len(marks.rounds):,} of {many(marks.total, name)}"
         for name, marks in (("block", drawn.blocks), ("restart", drawn.restarts), ("shift", drawn.shifts))
         if marks.is_thinned
     ]
-    words = "" if drawn.restarts.is_thinned else "Every other episode stands on a darker ground. "
-    return words + (f"Drawn are {', '.join(thinned)}: the first in each small part of the axis." if thinned else "")
+    return ", ".join(thinned)
 
 
 # ---------------------------------------------------------------- words and tables
-
-
-def _facts(found: Account) -> str:
-    pairs = [
-        (number(found.final("regret")), "regret"),
-        (number(found.final("restarts")), "restarts"),
-        ("–" if found.shifts is None else number(len(found.shifts)), "significant shifts"),
-        (number(found.final("blocks")), "blocks"),
-        (number(found.final("arms")), "arms drawn"),
-        (number(found.arms_played), "arms played"),
-        (f"{number(found.final('V'))} / {number(found.final('V_R'))}", "V / V<sub>R</sub>"),
-        (f"{number(found.final('L'))} / {number(found.final('L_R'))}", "L / L<sub>R</sub>"),
-    ]
-    return facts(pairs)
-
-
-def _rule(found: Account) -> str:
-    if found.shifts is None:
-        return text(found.why_no_shifts)
-    return (
-        "A <strong>significant shift</strong> is a round by which every arm that the policy could have relied on has "
-        "lost too much, on some stretch of rounds since the shift before: then a restart is right. A restart "
-        "<strong>answers</strong> a shift if it is the first after it and before the next one; one that answers none "
-        "is a <strong>false alarm</strong>. Shifts without an answer are judged together if no restart lies between "
-        "them: they were <strong>in no need of a restart</strong> if, from the first of them to the next restart or "
-        "the end, the policy lost no more than a safe arm may; else they were <strong>missed</strong>. "
-        "The rule: "
-        f"{text(found.rule)}."
-    )
 
 
 def _episodes(found: Account) -> str:
@@ -185,12 +158,13 @@ def _episodes(found: Account) -> str:
         "Episode", "Rounds", "How it ended", "Length", "Regret", "V", "V<sub>R</sub>", "L", "L<sub>R</sub>",
         "Arms drawn", "Blocks",
     ]  # fmt: skip
+    names = ("rounds", "regret", "V", "V_R", "L", "L_R", "arms_drawn", "blocks")
     lines = [
         [
             number(row["episode"]),
             f"{row['start']:,}–{row['end']:,}",
             _ended(row),
-            *(number(row[name]) for name in ("rounds", "regret", "V", "V_R", "L", "L_R", "arms_drawn", "blocks")),
+            *(number(row[name]) for name in names),
         ]
         for row in shown
     ]
@@ -201,18 +175,14 @@ def _episodes(found: Account) -> str:
             f"The {len(shown):,} episodes with the most regret, of {len(rows):,}; the others have a regret of "
             f"{number(regret)} in all. manyarms explain --json has every one."
         )
-    policy = found.cell.policy
-    said = f"{type(policy).__name__} restarts when {policy.restarts_when}." if policy.restarts_when else ""
-    note = f'<p class="note">{text(said)}</p>' if said else ""
-    is_text = [name == "How it ended" for name in head]
-    return note + f'<div class="ways">{table(head, lines, caption, is_text)}</div>'
+    return table(head, lines, caption, [name == "How it ended" for name in head])
 
 
 def _ended(row: dict[str, Any]) -> str:
     """How an episode ended, what the restart was, and what the policy says."""
     if row["ended"] == "horizon":
         return '<span class="verdict">end of the run</span>'
-    words = VERDICTS.get(row["verdict"], "restart")
+    words = row["verdict"] or "restart"
     if row["verdict"] == ANSWERED:
         words = f"restart, {_after(row['delay'])} the shift in round {row['shift']:,}"
     if row["L_R"] == 0:
@@ -232,23 +202,19 @@ def _shifts(found: Account) -> str:
     verdicts = found.shift_verdicts
     if not verdicts:
         return ""
-    lines = [
-        [
-            f"{one.round:,}",
-            _judged("shift", one.verdict, VERDICTS[one.verdict]),
-            "–" if one.restart is None else f"{one.restart:,}",
-            "–" if one.delay is None else f"{one.delay:,}",
-            number(one.falls),
-            f"{one.since:,}–{one.until:,}",
-            number(one.regret),
-            number(one.allowance),
-        ]
+    rows = [
+        {
+            "Round": f"{one.round:,}",
+            "What became of it": _judged("shift", one.verdict, BECAME[one.verdict]),
+            "Restart after round": "–" if one.restart is None else f"{one.restart:,}",
+            "Delay": "–" if one.delay is None else f"{one.delay:,}",
+            "Falls in its window": number(one.falls),
+            "Judged by rounds": f"{one.since:,}–{one.until:,}",
+            "Regret in them": number(one.regret),
+            "A safe arm’s": number(one.allowance),
+        }
         for one in verdicts[:MOST_ROWS]
     ]
-    head = [
-        "Round", "What became of it", "Restart after round", "Delay", "Falls in its window", "Judged by rounds",
-        "Regret in them", "A safe arm’s",
-    ]  # fmt: skip
     caption = (
         "A shift that no restart answered needed none if the regret in the rounds it is judged by is at most what an "
         "arm may cost that is safe. They go from the first shift after a restart to the next restart, or the end; "
@@ -256,23 +222,4 @@ def _shifts(found: Account) -> str:
     )
     if len(verdicts) > MOST_ROWS:
         caption = f"The first {MOST_ROWS:,} of {len(verdicts):,}. {caption} manyarms explain --json has every one."
-    is_text = [False, True] + [False] * (len(head) - 2)
-    return f"<details><summary>All significant shifts</summary>{table(head, lines, caption, is_text)}</details>"
-
-
-def _settings(found: Account, command: str) -> str:
-    lines = []
-    if found.is_checked:
-        lines.append(("Result file", f"{text(found.source)}: the run was replayed from it, and is the same to the bit"))
-    elif found.source:
-        lines.append(("Study", text(found.source)))
-    lines += [
-        ("Horizon", f"{found.cell.horizon:,}"),
-        ("Seed", f"{found.seed}"),
-        ("Replication", f"{found.replication:,}"),
-        ("Significant shifts", text(found.rule)),
-        ("Version", f"manyarms {text(__version__)}"),
-        ("Policy", f"{text(found.cell.policy_name)}<pre>{spec_text(found.cell.policy)}</pre>"),
-        ("World", f"{text(found.cell.world_name)}<pre>{spec_text(found.cell.world)}</pre>"),
-    ]
-    return settings(lines, command)
+    return table_of(rows, caption, texts=["What became of it"])

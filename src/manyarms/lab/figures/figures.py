@@ -5,8 +5,9 @@ everywhere: the pictures can be told apart in grey. Saved twice, a figure has th
 """
 
 import contextlib
+import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,39 +31,8 @@ MARKS = 7  # markers on a curve
 LEGEND_ROW = 0.18  # inches
 HIGHEST = 3.6  # inches, of a panel
 
-SETTINGS = {
-    "text.parse_math": False,  # a name with a dollar in it is a name
-    "text.usetex": False,
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
-    "font.size": 8.0,
-    "axes.titlesize": 8.0,
-    "axes.labelsize": 8.0,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#444444",
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.axisbelow": True,
-    "grid.color": "#E4E7EA",
-    "grid.linewidth": 0.5,
-    "xtick.labelsize": 7.0,
-    "ytick.labelsize": 7.0,
-    "xtick.color": "#444444",
-    "ytick.color": "#444444",
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "legend.fontsize": 7.5,
-    "legend.frameon": False,
-    "legend.handlelength": 2.2,
-    "lines.linewidth": 1.3,
-    "lines.markersize": 3.8,
-    "pdf.fonttype": 42,
-    "svg.hashsalt": "manyarms",
-    "savefig.dpi": 300,
-}
+STYLE = Path(__file__).with_name("paper.mplstyle")
+"""How pictures look: what it does not say is as matplotlib has it, whatever the reader's own settings."""
 
 Drawn = dict[str, Any]
 """What a panel shows, by policy: what its legend points at."""
@@ -113,36 +83,31 @@ def regret_figure(
     grid = Grid(results)
     horizon = _horizon(grid, horizon)
     worlds = [name for name in _worlds(grid, world) if grid.at(name, horizon)]
-
-    def draw(panel: "Axes", name: str) -> Drawn:
-        return _draw_curves(panel, grid, grid.at(name, horizon), log)
-
+    draw = functools.partial(_draw_curves, grid=grid, horizon=horizon, log=log)
     return _panels(grid, worlds, draw, ("round", "regret"), width, height=0.72)
 
 
-def _draw_curves(panel: "Axes", grid: Grid, cells: dict[str, CellResult], log: bool) -> Drawn:
+def _draw_curves(panel: "Axes", world: str, grid: Grid, horizon: int, log: bool) -> Drawn:
     """The mean regret of each policy with its band."""
-    drawn = {policy: _draw_curve(panel, grid, policy, result, log) for policy, result in cells.items()}
-    cell = next(iter(cells.values())).cell
+    drawn: Drawn = {}
+    cells = grid.at(world, horizon)
+    for policy, result in cells.items():
+        rounds, values = result.rounds, result.column("regret")
+        if not log:
+            rounds, values = np.append(0, rounds), np.pad(values, ((0, 0), (1, 0)))
+        marked = _marked(rounds, grid.places[policy], len(grid.places), log)
+        look = _look(grid, policy) | {"markevery": marked, "markeredgecolor": "white", "markeredgewidth": 0.5}
+        drawn[policy] = draw_mean(panel, rounds, values, shade=0.18, **look)
     if log:
         panel.set(xscale="log", yscale="log")
     else:
-        panel.set_xlim(0, cell.horizon)
+        panel.set_xlim(0, horizon)
         panel.locator_params(axis="x", nbins=4)
-        if cell.world.top == 1.0:  # else regret may be negative
+        if next(iter(cells.values())).cell.world.top == 1.0:  # else regret may be negative
             panel.set_ylim(bottom=0)
     separate_thousands(panel.xaxis)
     separate_thousands(panel.yaxis)
     return drawn
-
-
-def _draw_curve(panel: "Axes", grid: Grid, policy: str, result: CellResult, log: bool) -> Any:
-    rounds, values = result.rounds, result.column("regret")
-    if not log:
-        rounds, values = np.append(0, rounds), np.pad(values, ((0, 0), (1, 0)))
-    marked = _marked(rounds, grid.places[policy], len(grid.places), log)
-    look = _look(grid, policy) | {"markevery": marked, "markeredgecolor": "white", "markeredgewidth": 0.5}
-    return draw_mean(panel, rounds, values, shade=0.18, **look)
 
 
 def growth_figure(results: Iterable[CellResult], world: str | None = None, *, width: str | float = "page") -> "Figure":
@@ -152,26 +117,22 @@ def growth_figure(results: Iterable[CellResult], world: str | None = None, *, wi
     ----------
     results
         Of one study with several horizons.
-    world
-        The only world to show; all if left out.
-    width
-        ``"column"``, ``"page"`` or inches.
+    world, width
+        As for ``regret_figure``.
     """
     grid = Grid(results)
     if len(grid.horizons) < 2:
         raise ValueError(f"study {grid.study.name} has one horizon; growth needs two")
-
-    def draw(panel: "Axes", name: str) -> Drawn:
-        return _draw_growth(panel, grid, {policy: grid.over_horizons(name, policy) for policy in grid.policies})
-
+    draw = functools.partial(_draw_growth, grid=grid)
     return _panels(grid, _worlds(grid, world), draw, ("horizon", "regret"), width, height=0.62, narrowest=3.2)
 
 
-def _draw_growth(panel: "Axes", grid: Grid, cells: dict[str, list[CellResult]]) -> Drawn:
+def _draw_growth(panel: "Axes", world: str, grid: Grid) -> Drawn:
     """The mean final regret of each policy with its interval, and the fitted line."""
     ends = []
     drawn: Drawn = {}
-    for policy, results in cells.items():
+    for policy in grid.policies:
+        results = grid.over_horizons(world, policy)
         if not results:
             continue
         look = _look(grid, policy)
@@ -211,12 +172,8 @@ def difference_figure(
         Of one study with several policies.
     reference
         The name of the policy that is subtracted.
-    world
-        The only world to show; all if left out.
-    horizon
-        Which one; the longest if left out.
-    width
-        ``"column"``, ``"page"`` or inches.
+    world, horizon, width
+        As for ``regret_figure``.
     """
     grid = Grid(results)
     _known("policy", reference, grid.policies)
@@ -227,18 +184,16 @@ def difference_figure(
     worlds = [name for name in _worlds(grid, world) if reference in grid.at(name, horizon)]
     if not worlds:
         raise ValueError(f"{reference} was not played over horizon {horizon:,}")
-
-    def draw(panel: "Axes", name: str) -> Drawn:
-        return _draw_differences(panel, grid, grid.at(name, horizon), reference, others)
-
+    draw = functools.partial(_draw_differences, grid=grid, horizon=horizon, reference=reference, others=others)
     labels = (f"regret minus that of {reference}", "")
     return _panels(grid, worlds, draw, labels, width, inches_high=0.62 + 0.24 * len(others), share_rows=True)
 
 
 def _draw_differences(
-    panel: "Axes", grid: Grid, cells: dict[str, CellResult], reference: str, others: Sequence[str]
+    panel: "Axes", world: str, grid: Grid, horizon: int, reference: str, others: Sequence[str]
 ) -> Drawn:
     """A row for each of the others: its mark is full where 0 lies outside the interval."""
+    cells = grid.at(world, horizon)
     panel.axvline(0.0, color="#444444", linewidth=0.6)
     for row, policy in enumerate(others):
         if policy not in cells:
@@ -295,15 +250,13 @@ def save(figure: "Figure", path: str | Path) -> Path:
     return path
 
 
-@contextlib.contextmanager
-def styled() -> Iterator[None]:
+def styled() -> contextlib.AbstractContextManager[None]:
     """While this lasts, pictures look as they do here."""
     try:
         import matplotlib as mpl
     except ImportError:
         raise ImportError("figures need matplotlib: pip install 'manyarms[lab]'") from None
-    with mpl.rc_context(SETTINGS):  # type: ignore[arg-type]
-        yield
+    return mpl.rc_context(fname=STYLE)
 
 
 def _panels(

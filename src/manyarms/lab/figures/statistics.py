@@ -10,13 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...intervals import Floats as Floats
 from ...intervals import mean_and_half_width
 from ...tables import DIGITS, WHOLE, number_text
 from ..running.files import CellResult
-
-Floats = NDArray[np.float64]
 
 
 class Difference(NamedTuple):
@@ -125,20 +124,10 @@ def final_regrets(results: Sequence[CellResult]) -> list[Floats]:
 
 
 class Grid:
-    """The results of one study by world, horizon and policy, in the study's order.
+    """The results of one study by world, horizon and policy.
 
-    Attributes
-    ----------
-    study
-        The study.
-    results
-        All results, in the order of its cells.
-    worlds, policies
-        The names that occur.
-    places
-        Of every policy of the study, whether it occurs or not: what its colour goes by.
-    horizons
-        The horizons that occur, shortest first.
+    Worlds, policies and horizons are those that occur, in the study's order and the shortest horizon first; ``places``
+    has every policy of the study: what its colour goes by.
     """
 
     def __init__(self, results: Iterable[CellResult]) -> None:

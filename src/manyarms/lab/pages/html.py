@@ -5,7 +5,7 @@ import importlib.resources
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,21 +18,11 @@ from ..figures.statistics import NUMBERS, number
 
 
 class Section(NamedTuple):
-    """What a caller puts in front of a report: plain text, no markup.
-
-    Parameters
-    ----------
-    heading
-        Its title.
-    paragraphs
-        Texts.
-    tables
-        Tables, or lists of rows as in ``manyarms.tables.Table``.
-    """
+    """What a caller puts in front of a report: plain text, no markup."""
 
     heading: str
     paragraphs: Sequence[str] = ()
-    tables: Sequence[Table | list[dict[str, Any]]] = ()
+    tables: Sequence[Table | list[dict[str, Any]]] = ()  # or lists of rows, as in a ``Table``
 
 
 # ---------------------------------------------------------------- whole pages
@@ -66,8 +56,19 @@ def asset(name: str, room: str = "pages") -> str:
 
 
 def filled(template: str, parts: dict[str, str]) -> str:
-    """The template with every ``{{name}}`` replaced, once: what is put in is not looked at again."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+    """The template with every ``{{name}}`` replaced, once: what is put in is not looked at again.
+
+    What is between ``{{?name}}`` and ``{{/name}}`` stays only if there is something to put in for the name, and what
+    is between ``{{!name}}`` and ``{{/name}}`` only if there is nothing.
+    """
+
+    def put(found: re.Match[str]) -> str:
+        name, kind, asked, inside = found.groups()
+        if name:
+            return parts[name]
+        return filled(inside, parts) if bool(parts[asked]) == (kind == "?") else ""
+
+    return re.sub(r"(?s)\{\{(?:(\w+)|([?!])(\w+)\}\}(.*?)\{\{/\3)\}\}", put, template)
 
 
 # ---------------------------------------------------------------- parts of pages
@@ -80,14 +81,22 @@ def added(section: Section) -> str:
     for one in section.tables:
         rows = one.rows if isinstance(one, Table) else one
         if rows:
-            lines = [[number(value) if _is_number(value) else text(value) for value in row.values()] for row in rows]
-            is_text = [not _is_number(value) for value in rows[0].values()]
-            page += table([text(name) for name in rows[0]], lines, is_text=is_text)
+            texts = [text(name) for name, value in rows[0].items() if not _is_number(value)]
+            page += table_of([{text(name): _cell(value) for name, value in row.items()} for row in rows], texts=texts)
     return f"{page}</section>"
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _cell(value: Any) -> str:
+    return number(value) if _is_number(value) else text(value)
+
+
+def table_of(rows: Sequence[dict[str, str]], caption: str = "", texts: Collection[str] = ()) -> str:
+    """A table of rows by the names of their columns, all HTML already; some columns are ``texts``."""
+    return table(list(rows[0]), [list(row.values()) for row in rows], caption, [name in texts for name in rows[0]])
 
 
 def table(

@@ -28,7 +28,7 @@ from ..figures.statistics import (
 from ..running.files import STUDY, CellResult, read_all, read_json
 from ..studies.study import Study, named_study
 from .html import Section as Section
-from .html import added, asset, drawn_page, facts, filled, settings, short, spec_text, table, text, write_page
+from .html import added, asset, drawn_page, facts, filled, short, spec_text, table, table_of, text, write_page
 
 MOST_DOTS = 200
 """How many replications of a cell are drawn one by one."""
@@ -46,11 +46,14 @@ PANELS = {
 }
 """What is drawn over time: by column, its heading and what it is."""
 
-SAME = "All policies meet the same arms with the same luck"
+PANEL = '<figure class="panel" data-column="{}"><h3>{}</h3><p>{}</p><div class="chart"></div></figure>'
+
 APART = (
     'Some policies here were played in worlds of their own (see <a href="#settings">Settings</a>), so a difference is '
     "one of policy and world together."
 )
+
+SomeSection = Section | tuple[Any, ...]  # with the same parts
 
 FINDINGS: dict[str, Callable[[list[CellResult]], list[Section]]] = {}
 """What a named study has found, by its name, from the results of all its cells."""
@@ -80,16 +83,13 @@ def file_of(folder: str | Path, study: Study) -> str:
 
 
 def write_report(
-    results: Iterable[CellResult],
-    path: str | Path,
-    command: str = "",
-    sections: Iterable[Section | tuple[Any, ...]] = (),
+    results: Iterable[CellResult], path: str | Path, command: str = "", sections: Iterable[SomeSection] = ()
 ) -> Path:
     """Write a report at once; return its path."""
     return write_page(path, report(results, command, sections))
 
 
-def report(results: Iterable[CellResult], command: str = "", sections: Iterable[Section | tuple[Any, ...]] = ()) -> str:
+def report(results: Iterable[CellResult], command: str = "", sections: Iterable[SomeSection] = ()) -> str:
     """A study's results as one HTML page.
 
     Parameters
@@ -100,34 +100,34 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
         What made them, to be shown under the settings.
     sections
         What comes before the results: ``Section(heading, paragraphs, tables)``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import manyarms as ma
-    >>> from manyarms.lab import Study, read_result, run
-    >>> worlds = {"still": ma.World(ma.PowerLaw(beta=1.0))}
-    >>> study = Study.of("small", {"uniform": ma.UniformPlay()}, worlds, horizons=[500], replications=4)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = report([read_result(path) for path in run(study, folder)])
-    >>> "<title>small</title>" in page
-    True
     """
     grid = Grid(results)
     cells = [(world, horizon) for world in grid.worlds for horizon in grid.horizons if grid.at(world, horizon)]
+    checkpoints = grid.study.checkpoints
+    most = max(len(result.values) for result in grid.results)
     parts = {
         "title": text(grid.study.name),
         "version": text(__version__),
-        "about": f'<p class="about">{text(grid.study.about)}</p>' if grid.study.about else "",
+        "about": text(grid.study.about),
         "facts": _facts(grid),
         "sections": "".join(added(Section(*section)) for section in sections),
-        "beside": _beside(grid),
         "ends": "".join(_ends(grid, place, *cell) for place, cell in enumerate(cells)),
-        "drawn": _drawn(grid),
-        "differences": _differences(grid, cells),
-        "growth": _growth(grid, cells),
-        "panels": "".join(_panel(column) for column in PANELS),
-        "settings": _settings(grid, command),
+        "dots": str(MOST_DOTS),
+        "most": f"{most:,}" if most > MOST_DOTS else "",
+        "apart": "" if grid.is_paired() else APART,
+        "pairs": "".join(_pairs(grid, place, *cell) for place, cell in enumerate(cells)),
+        "within": "".join(_growth_within(grid, place, *cell) for place, cell in enumerate(cells)),
+        "between": "".join(_growth_between(grid, place, world) for place, world in enumerate(grid.worlds)),
+        "panels": "".join(PANEL.format(column, *words) for column, words in PANELS.items()),
+        "command": text(command),
+        "digest": grid.study.digest(),
+        "seed": str(grid.study.seed),
+        "replications": f"{grid.study.replications:,}",
+        "checkpoints": f"{checkpoints if isinstance(checkpoints, int) else len(checkpoints):,}",
+        "versions": text(", ".join(dict.fromkeys(f"manyarms {result.version}" for result in grid.results))),
+        "sources": ", ".join(dict.fromkeys(f"<code>{text(result.sources)}</code>" for result in grid.results)),
+        "worlds": _specs(grid, "world"),
+        "policies": _specs(grid, "policy"),
     }
     style = f"{_colours([grid.places[name] for name in grid.policies])}\n{asset('report.css')}"
     body = filled(asset("report.html"), parts)
@@ -151,28 +151,21 @@ def page_data(grid: Grid, cells: Sequence[tuple[str, int]]) -> dict[str, Any]:
 
 def _cell_data(grid: Grid, world: str, horizon: int) -> dict[str, Any]:
     found = grid.at(world, horizon)
-    policies = []
-    for name, result in found.items():
-        ends = result.final("regret")
-        policies.append(
-            {
-                "policy": grid.policies.index(name),
-                "columns": {
-                    column: [short(part) for part in means_and_half_widths(result.column(column))]
-                    for column in ("regret", *PANELS)
-                },
-                "end": [short(part) for part in means_and_half_widths(ends)],
-                "ends": short(ends[:MOST_DOTS]),
-            }
-        )
+    columns = ("regret", *PANELS)
     return {
         "world": grid.worlds.index(world),
         "horizon": grid.horizons.index(horizon),
         "rounds": next(iter(found.values())).rounds.tolist(),
-        "policies": policies,
-        "differences": [
-            [short(difference(first, second)[:2]) for second in found.values()] for first in found.values()
+        "policies": [
+            {
+                "policy": grid.policies.index(name),
+                "columns": {column: short(means_and_half_widths(result.column(column))) for column in columns},
+                "end": short(means_and_half_widths(result.final("regret"))),
+                "ends": short(result.final("regret")[:MOST_DOTS]),
+            }
+            for name, result in found.items()
         ],
+        "differences": [[short(difference(row, column)[:2]) for column in found.values()] for row in found.values()],
     }
 
 
@@ -215,53 +208,24 @@ def _facts(grid: Grid) -> str:
     return facts(found)
 
 
-def _beside(grid: Grid) -> str:
-    if len(grid.policies) == 1:
-        return ""
-    if not grid.is_paired():
-        return f" {APART}"
-    see = '<a href="#differences">Differences</a>'
-    return f" {SAME}, so two curves may differ clearly even where their bands overlap: see {see}."
-
-
 def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
-    head = ["Policy", "Mean regret", "sd", *(heading for heading, _ in PANELS.values())]
-    lines = []
+    rows = []
     for name, result in grid.at(world, horizon).items():
         regret = result.final("regret")
         spread = float(regret.std(ddof=1)) if len(regret) > 1 else math.nan
-        others = [number(float(result.final(column).mean())) for column in PANELS]
-        lines.append([_named(grid, name), with_half_width(*mean_and_half_width(regret)), number(spread), *others])
+        mean = with_half_width(*mean_and_half_width(regret))
+        others = {heading: number(float(result.final(column).mean())) for column, (heading, _) in PANELS.items()}
+        rows.append({"Policy": _named(grid, name), "Mean regret": mean, "sd": number(spread)} | others)
     caption = (
         f"After round {horizon:,} in the world “{text(world)}”: means over replications. ± is half the width of the "
         "95 % interval (Student’s t), sd the spread of single replications."
     )
-    return f'<div data-cell="{place}">{table(head, lines, caption)}</div>'
-
-
-def _drawn(grid: Grid) -> str:
-    most = max(len(result.values) for result in grid.results)
-    return f" The first {MOST_DOTS} of {most:,} replications are drawn." if most > MOST_DOTS else ""
-
-
-def _differences(grid: Grid, cells: Sequence[tuple[str, int]]) -> str:
-    if len(grid.policies) < 2:
-        return ""
-    pairs = "".join(_pairs(grid, place, *cell) for place, cell in enumerate(cells))
-    return f"""<section id="differences">
-<h2>Differences</h2>
-<p class="note">Final regret of one policy minus that of another, replication by replication.
-{f"{SAME}." if grid.is_paired() else APART}
-A full mark says that 0 lies outside the 95 % interval, a hollow one that it does not. Between equal policies,
-one comparison in twenty comes out full by chance.</p>
-<div class="control chooser"><label for="reference" class="name">Compared with</label>
-<select id="reference"></select></div>
-<div class="rows" data-chart="differences"></div>
-<details><summary>All pairs</summary>{pairs}</details>
-</section>"""
+    return f'<div data-cell="{place}">{table_of(rows, caption)}</div>'
 
 
 def _pairs(grid: Grid, place: int, world: str, horizon: int) -> str:
+    if len(grid.policies) < 2:
+        return ""
     found = grid.at(world, horizon)
     lines = []
     for first, row in found.items():
@@ -282,28 +246,22 @@ def _pairs(grid: Grid, place: int, world: str, horizon: int) -> str:
     return f'<div data-cell="{place}" class="pairs">{table(head, lines, caption)}</div>'
 
 
-def _growth(grid: Grid, cells: Sequence[tuple[str, int]]) -> str:
-    within = []
-    for place, (world, horizon) in enumerate(cells):
-        fits = {name: slope_within(result) for name, result in grid.at(world, horizon).items()}
-        caption = (
-            f"Within a run: mean regret against the round, from {math.ceil(horizon / LAST_PART):,} to {horizon:,}, "
-            f"in the world “{text(world)}”."
-        )
-        within.append(f'<div data-cell="{place}">{_slopes(grid, fits, "Checkpoints", caption)}</div>')
-    if len(grid.horizons) < 2:
-        return f'<div class="narrow">{"".join(within)}</div>'
-    between = []
-    for place, world in enumerate(grid.worlds):
-        over = {name: grid.over_horizons(world, name) for name in grid.policies}
-        fits = {name: slope_over_horizons(results) for name, results in over.items() if len(results) > 1}
-        caption = f"Between runs: mean final regret against the horizon, in the world “{text(world)}”."
-        between.append(f'<div data-world="{place}">{_slopes(grid, fits, "Horizons", caption)}</div>')
-    return (
-        '<div class="two"><figure><div class="chart" data-chart="growth"></div><figcaption>Mean final regret against '
-        "the horizon, with 95 % intervals and fitted lines.</figcaption></figure>"
-        f"<div>{''.join(between)}{''.join(within)}</div></div>"
+def _growth_within(grid: Grid, place: int, world: str, horizon: int) -> str:
+    fits = {name: slope_within(result) for name, result in grid.at(world, horizon).items()}
+    caption = (
+        f"Within a run: mean regret against the round, from {math.ceil(horizon / LAST_PART):,} to {horizon:,}, "
+        f"in the world “{text(world)}”."
     )
+    return f'<div data-cell="{place}">{_slopes(grid, fits, "Checkpoints", caption)}</div>'
+
+
+def _growth_between(grid: Grid, place: int, world: str) -> str:
+    if len(grid.horizons) < 2:
+        return ""
+    over = {name: grid.over_horizons(world, name) for name in grid.policies}
+    fits = {name: slope_over_horizons(results) for name, results in over.items() if len(results) > 1}
+    caption = f"Between runs: mean final regret against the horizon, in the world “{text(world)}”."
+    return f'<div data-world="{place}">{_slopes(grid, fits, "Horizons", caption)}</div>'
 
 
 def _slopes(grid: Grid, fits: dict[str, Slope], points: str, caption: str) -> str:
@@ -312,31 +270,6 @@ def _slopes(grid: Grid, fits: dict[str, Slope], points: str, caption: str) -> st
         for name, fit in fits.items()
     ]
     return table(["Policy", "Slope", points], lines, caption)
-
-
-def _panel(column: str) -> str:
-    heading, what = PANELS[column]
-    return (
-        f'<figure class="panel" data-column="{column}"><h3>{heading}</h3><p>{what}</p>'
-        '<div class="chart"></div></figure>'
-    )
-
-
-def _settings(grid: Grid, command: str) -> str:
-    study = grid.study
-    checkpoints = study.checkpoints if isinstance(study.checkpoints, int) else len(study.checkpoints)
-    lines = [
-        ("Study", f"{text(study.name)}, digest <code>{study.digest()}</code>"),
-        ("Seed", f"{study.seed}"),
-        ("Replications", f"{study.replications:,}"),
-        ("Checkpoints", f"{checkpoints:,}"),
-        ("Version", text(", ".join(dict.fromkeys(f"manyarms {result.version}" for result in grid.results)))),
-        ("Sources", ", ".join(f"<code>{text(one)}</code>" for one in dict.fromkeys(r.sources for r in grid.results))),
-    ]
-    page = f'<dl class="specs">{settings(lines, command)}</dl>'
-    for kind, heading in (("world", "Worlds"), ("policy", "Policies")):
-        page += f'<h3>{heading}</h3><dl class="specs">{_specs(grid, kind)}</dl>'
-    return page
 
 
 def _specs(grid: Grid, kind: str) -> str:
@@ -361,13 +294,10 @@ def _specs(grid: Grid, kind: str) -> str:
 
 
 def _named(grid: Grid, policy: str) -> str:
-    marker = grid.places[policy] % len(MARKERS)
-    return (
-        f'<span class="named"><svg class="swatch p{grid.policies.index(policy)}" viewBox="0 0 28 14" '
-        'aria-hidden="true">'
-        f'<line x1="0" y1="7" x2="28" y2="7"/><use href="#m{marker}" x="14" y="7"/></svg>'
-        f"{text(policy)}</span>"
-    )
+    box = f'class="swatch p{grid.policies.index(policy)}" viewBox="0 0 28 14" aria-hidden="true"'
+    mark = f'<use href="#m{grid.places[policy] % len(MARKERS)}" x="14" y="7"/>'
+    swatch = f'<svg {box}><line x1="0" y1="7" x2="28" y2="7"/>{mark}</svg>'
+    return f'<span class="named">{swatch}{text(policy)}</span>'
 
 
 def _colours(places: Sequence[int]) -> str:

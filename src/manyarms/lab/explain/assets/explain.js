@@ -158,26 +158,18 @@
 
   function controls() {
     $(".controls").append(page.choices("Rounds", "axis", ["linear", "log"], 0, (value) => { state.log = value === 1; render(); }));
-    const legend = $(".legend");
     const key = (kind, sign) => svg("svg", { class: `sign ${kind} ${sign}`, viewBox: "-7 -7 14 14", "aria-hidden": "true" }, svg("use", { href: `#${kind}` }));
     for (const [kind, name] of Object.entries(KINDS)) {
       if (data[kind] === null) continue;
       const sign = kind === "blocks"
         ? svg("svg", { class: "sign", viewBox: "-7 -7 14 14", "aria-hidden": "true" }, line(-4, -6, -4, 6, "block"), line(0, -6, 0, 6, "block"), line(5, -6, 5, 6, "block"))
         : key(kind.slice(0, -1), "full");
-      const button = element("button", { type: "button", "data-kind": kind, "aria-pressed": "true" }, sign, `${name} (${number(data[kind].total)})`);
-      button.addEventListener("click", () => {
-        if (!state.hidden.delete(kind)) state.hidden.add(kind);
-        render();
-      });
-      legend.append(button);
+      page.hider(state, "kind", kind, render, sign, `${name} (${number(data[kind].total)})`);
     }
     const list = element("p", { class: "keys" });
     for (const [kind, verdict, words] of data.keys)
       if (data[kind]?.verdicts.includes(verdict)) list.append(element("span", {}, key(kind.slice(0, -1), data.signs[verdict]), words));
     $("[data-chart=strip]").after(list);
-    $(".toolbar").hidden = false;
-    $(".without").remove();
   }
 
   controls();

@@ -8,19 +8,14 @@ const page = (() => {
   const $ = (selector, root = document) => root.querySelector(selector);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-  const element = (name, attributes = {}, ...children) => {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children);
-    return made;
+  const made = (node, attributes = {}, ...children) => {
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.append(...children);
+    return node;
   };
 
-  const svg = (name, attributes = {}, ...children) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children);
-    return made;
-  };
+  const element = (name, ...parts) => made(document.createElement(name), ...parts);
+  const svg = (name, ...parts) => made(document.createElementNS("http://www.w3.org/2000/svg", name), ...parts);
 
   const text = (x, y, words, anchor = "middle", kind = "") =>
     svg("text", { x, y, "text-anchor": anchor, class: kind }, words);
@@ -126,6 +121,8 @@ const page = (() => {
 
   // Draws whenever the page has another width. On paper everything that can be opened is open, and state.narrow is set.
   const drawn = (state, render) => {
+    $(".toolbar").hidden = false;
+    $(".without").remove();
     render();
     let known = document.body.clientWidth, waiting = 0;
     new ResizeObserver(() => {
@@ -161,7 +158,18 @@ const page = (() => {
     return element("fieldset", { class: "control" }, element("legend", {}, title), list);
   };
 
+  // A button of the legend that hides something and shows it again; then() is told.
+  const hider = (state, kind, value, then, ...children) => {
+    const button = element("button", { type: "button", [`data-${kind}`]: value, "aria-pressed": "true" }, ...children);
+    button.addEventListener("click", () => {
+      if (!state.hidden.delete(value)) state.hidden.add(value);
+      then();
+    });
+    $(".legend").append(button);
+    return button;
+  };
+
   return {
-    data, $, all, element, svg, text, line, path, number, withHalfWidth, scale, ticksOf, room, readable, showTip, choices, drawn,
+    data, $, all, element, svg, text, line, path, number, withHalfWidth, scale, ticksOf, room, readable, showTip, choices, hider, drawn,
   };
 })();

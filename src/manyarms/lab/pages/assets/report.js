@@ -267,20 +267,12 @@
       place.append(choices("Horizon", "horizon", data.horizons.map(number), state.horizon, (value) => { state.horizon = value; }));
     place.append(choices("Axes", "axes", ["linear", "log"], 0, (value) => { state.log = value === 1; }));
     data.policies.forEach(({ name }, policy) => {
-      const button = element("button", { type: "button", "data-policy": policy, "aria-pressed": "true" }, swatch(policy), name);
-      button.addEventListener("click", () => {
-        if (!state.hidden.delete(policy)) state.hidden.add(policy);
-        state.raised = null;
-        render();
-      });
+      const button = page.hider(state, "policy", policy, () => { state.raised = null; render(); }, swatch(policy), name);
       const raise = (value) => () => { state.raised = value; fade(); };
       button.addEventListener("pointerenter", raise(policy));
       button.addEventListener("pointerleave", raise(null));
-      $(".legend").append(button);
     });
     $("#reference")?.addEventListener("change", (event) => { state.reference = Number(event.target.value); render(); });
-    $(".toolbar").hidden = false;
-    $(".without").remove();
   }
 
   controls();
