@@ -209,7 +209,7 @@ def test_arms_that_always_lose_are_eliminated_at_the_play_the_threshold_says(thr
 
 def test_an_arm_whose_score_equals_the_threshold_is_out():
     state = open_elimination(8)
-    assert state.threshold == 32.0
+    assert state.limit == 32.0
     choice = Choice(slot=3, arm=int(state.arms[3]), probability=1 / 8, block=3, round=7)
     assert tell(state, choice, -2.75).live == 8  # 3.75 · 8 = 30
     assert tell(open_elimination(8), choice, -3.0).live == 7  # 4 · 8 = 32

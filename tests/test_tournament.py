@@ -19,7 +19,6 @@ from manyarms.bases.tournament import (
     leaves_for,
     new_tournament,
     open_tournament,
-    rank,
     runner_up,
     slot_of,
 )
@@ -66,7 +65,7 @@ def test_the_leader_is_the_first_of_the_largest_shortened_indices(game):
     dense = [shortened(at_first, slots)] * slots
     assert leader(keys, leaves) == first_of_the_largest(dense) == 0
     for slot, index in changes:
-        rank(keys, leaves, slot, index)
+        replay_games(keys, leaves, slot, index)
         dense[slot] = shortened(index, slots)
         assert leader(keys, leaves) == first_of_the_largest(dense)
 
@@ -87,7 +86,7 @@ def test_the_runner_up_is_the_first_of_the_largest_but_the_leader(game):
     leaves = open_tournament(keys, slots, at_first)
     dense = [shortened(at_first, slots)] * slots
     for slot, index in [(0, at_first), *changes]:
-        rank(keys, leaves, slot, index)
+        replay_games(keys, leaves, slot, index)
         dense[slot] = shortened(index, slots)
         before = keys.tolist()
         expected = first_of_the_others(dense, leader(keys, leaves)) if slots > 1 else 0
@@ -102,8 +101,8 @@ def test_a_runner_up_is_found_wherever_it_lost():
             for second in {0, 1, first ^ 1, first ^ 4, slots - 1} & set(range(slots)) - {first}:
                 keys = new_tournament(slots)
                 leaves = open_tournament(keys, slots, 0.0)
-                rank(keys, leaves, first, 2.0)
-                rank(keys, leaves, second, 1.0)
+                replay_games(keys, leaves, first, 2.0)
+                replay_games(keys, leaves, second, 1.0)
                 assert (leader(keys, leaves), runner_up(keys, leaves)) == (first, second)
 
 
@@ -114,13 +113,13 @@ def test_indices_that_differ_in_the_dropped_bits_only_are_a_tie():
         open_tournament(keys, slots, 0.0)
         whole = 0.75  # all its last bits are 0
         for places, ahead in ((leaves - 1, 0), (leaves, slots - 1)):
-            rank(keys, leaves, 0, whole)
-            rank(keys, leaves, slots - 1, float_of(word_of(whole) + places))
+            replay_games(keys, leaves, 0, whole)
+            replay_games(keys, leaves, slots - 1, float_of(word_of(whole) + places))
             assert leader(keys, leaves) == ahead
-            rank(keys, leaves, 0, -1.0 - whole)
-            rank(keys, leaves, slots - 1, float_of(word_of(-1.0 - whole) + places))  # further below zero
+            replay_games(keys, leaves, 0, -1.0 - whole)
+            replay_games(keys, leaves, slots - 1, float_of(word_of(-1.0 - whole) + places))  # further below zero
             for slot in range(1, slots - 1):
-                rank(keys, leaves, slot, -math.inf)
+                replay_games(keys, leaves, slot, -math.inf)
             assert leader(keys, leaves) == 0
 
 
@@ -132,7 +131,7 @@ def test_the_lowest_untried_slot_leads(slots):
     untried = set(range(slots))
     for slot in order:
         assert leader(keys, leaves) == min(untried)
-        rank(keys, leaves, slot, 1e300)
+        replay_games(keys, leaves, slot, 1e300)
         untried.discard(slot)
     assert leader(keys, leaves) == 0
 
@@ -164,7 +163,7 @@ def test_keys_are_ordered_as_indices_and_then_as_lower_slots(slots, data):
 def leaders_of(keys, slots, changed, values, found):
     leaves = open_tournament(keys, slots, math.inf)
     for place in range(changed.size):
-        rank(keys, leaves, changed[place], values[place])
+        replay_games(keys, leaves, changed[place], values[place])
         found[place, 0] = leader(keys, leaves)
         found[place, 1] = runner_up(keys, leaves)
 

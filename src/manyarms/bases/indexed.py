@@ -16,7 +16,7 @@ from ..compiled import replaced
 from ..contract import Choice, index_of, register
 from ..contract import renew as renew_formula
 from .base import Base, Rewards, earn, forget, new_rewards, next_untried, plays_in
-from .tournament import new_tournament, open_tournament, rank, slot_of
+from .tournament import new_tournament, open_tournament, replay_games, slot_of
 
 
 class IndexedState(NamedTuple):
@@ -69,7 +69,7 @@ def pick(base: IndexedState, key: int, round: int, waiting: int) -> tuple[int, f
 def learn(base: IndexedState, choice: Choice, reward: float) -> IndexedState:
     """Only the played arm's index moves."""
     plays, total = earn(base.rewards, choice.slot, reward)
-    leader = rank(base.keys, base.leaves, choice.slot, index_of(base.formula, plays, total))
+    leader = replay_games(base.keys, base.leaves, choice.slot, index_of(base.formula, plays, total))
     return replaced(base, tried=base.tried + (1 if plays == 1 else 0), leader=slot_of(leader, base.leaves))
 
 

@@ -81,7 +81,7 @@ def leader(keys: Any, leaves: int) -> int:
 
 
 @kernel
-def rank(keys: Any, leaves: int, slot: int, index: float) -> int:
+def replay_games(keys: Any, leaves: int, slot: int, index: float) -> int:
     """Give one slot a new index and replay its games up to the root; return the key of the leader."""
     key = key_of(index, slot, leaves)
     node = u64(leaves + slot)

@@ -9,7 +9,7 @@ Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits",
 with the subsampling rates of its Theorem 1.
 
 Symbols: m -> block.rank; A_m -> the slots 0 … block.size - 1; S_m -> subsample_size;
-C_1 -> threshold (spec), restart_threshold; log -> logarithm to log_base;
+C_1 -> threshold (spec), restart_limit; log -> logarithm to log_base;
 delta-hat -> top - reward; l -> counts.restarts + 1.
 
 Deviations: ``log_factor`` and ``base_horizon`` (as in the paper by default) reproduce the
@@ -94,7 +94,7 @@ class BlackboxState(NamedTuple):
     key: int = UNSET_KEY  # of the policy's random stream
     first_arm: int = 0  # slot s holds arm first_arm + s, unless it stayed
     block: blocks.Block = blocks.NO_BLOCK
-    threshold: float = 0.0  # losses of a block that trigger a restart
+    limit: float = 0.0  # losses of a block that trigger a restart
     loss: float = 0.0  # of this block
     counts: Counts = blocks.NO_COUNTS
 
@@ -217,7 +217,7 @@ class Blackbox(tails.SubsamplingPolicy):
 
     def explain(self, state: BlackboxState) -> dict[str, Any]:
         """Where it stands, and the last restart: the block's losses against the threshold."""
-        own = {"loss": state.loss, "threshold": state.threshold, "last_restart": blocks.read_note(state.note)}
+        own = {"loss": state.loss, "threshold": state.limit, "last_restart": blocks.read_note(state.note)}
         return blocks.explained_block(state) | own | tails.explained(state.tail, float(state.block.rank))
 
 
@@ -231,7 +231,7 @@ def subsample_size(settings: BlackboxSettings, beta: float, rank: int, horizon: 
 
 
 @kernel
-def restart_threshold(settings: BlackboxSettings, rank: int, size: int, horizon: float) -> float:
+def restart_limit(settings: BlackboxSettings, rank: int, size: int, horizon: float) -> float:
     """C_1 max(|A_m|, 2^(m/2)) log^3 T."""
     scale = max(float(size), math.sqrt(float(1 << rank)))
     return float(settings.threshold * scale * power(logarithm(horizon, settings.log_base), settings.log_power))
@@ -257,7 +257,7 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
         start=start,
         first_arm=state.counts.arms - kept,
         block=replaced(block, size=size),
-        threshold=restart_threshold(settings, rank, size, horizon),
+        limit=restart_limit(settings, rank, size, horizon),
         loss=0.0,
         counts=blocks.with_block(state.counts, size - kept),
     )
@@ -284,10 +284,10 @@ def learn(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     told = replaced(
         state, base=base_learns(state.base, choice, reward), loss=loss, block=blocks.after_round(state.block)
     )
-    restarts = loss >= state.threshold
+    restarts = loss >= state.limit
     if rarely(restarts or told.block.left == 0):
         if restarts:
-            blocks.write_note(state.note, told.block, loss, state.threshold)
+            blocks.write_note(state.note, told.block, loss, state.limit)
             told = replaced(told, counts=blocks.with_restart(told.counts))
         start = without_arms(told.start) if restarts else with_good_arms(told.start, told)
         return open_block(told, 1 if restarts else told.block.rank + 1, start)

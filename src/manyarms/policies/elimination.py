@@ -8,7 +8,7 @@ become bad: something shifted, and everything starts again from the smallest blo
 Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits", Algorithm 2.
 
 Symbols: m -> block.rank; A_m -> the slots 0 … block.size - 1 of a new block; G_t -> the slots 0 … live - 1;
-C_2 -> threshold (spec), elimination_threshold; log -> logarithm to log_base;
+C_2 -> threshold (spec), elimination_limit; log -> logarithm to log_base;
 IW_t -> loss / choice.probability; l -> counts.restarts + 1.
 
 The live arms fill the first slots: when one is dropped, the last one moves into its slot. So a round is
@@ -80,7 +80,7 @@ class EliminationState(NamedTuple):
     tail: tails.ToldBeta | tails.Tail  # what is known of beta
     note: NDArray[np.float64]  # why the last restart happened
     block: blocks.Block = blocks.NO_BLOCK
-    threshold: float = 0.0  # an arm with this score is eliminated
+    limit: float = 0.0  # an arm with this score is eliminated
     live: int = 0
     probability: float = 0.0  # 1 / live
     counts: Counts = blocks.NO_COUNTS
@@ -171,7 +171,7 @@ class Elimination(tails.SubsamplingPolicy):
 
     def explain(self, state: EliminationState) -> dict[str, Any]:
         """Where it stands, and the last restart: the score that emptied the block against the threshold."""
-        own = {"live_arms": state.live, "threshold": state.threshold, "last_restart": blocks.read_note(state.note)}
+        own = {"live_arms": state.live, "threshold": state.limit, "last_restart": blocks.read_note(state.note)}
         return blocks.explained_block(state) | own | tails.explained(state.tail, float(state.block.rank))
 
 
@@ -187,7 +187,7 @@ def subsample_size(settings: EliminationSettings, beta: float, rank: int, horizo
 
 
 @kernel
-def elimination_threshold(settings: EliminationSettings, size: int, horizon: float) -> float:
+def elimination_limit(settings: EliminationSettings, size: int, horizon: float) -> float:
     """C_2 |A_m| log T."""
     return settings.threshold * size * logarithm(horizon, settings.log_base)
 
@@ -210,7 +210,7 @@ def open_block(state: EliminationState, rank: int, survivors: int) -> Eliminatio
         state,
         tail=tail,
         block=replaced(block, size=size),
-        threshold=elimination_threshold(settings, size, horizon),
+        limit=elimination_limit(settings, size, horizon),
         live=size,
         probability=1.0 / size,
         counts=blocks.with_block(state.counts, size - survivors),
@@ -249,10 +249,10 @@ def learn(state: EliminationState, choice: Choice, reward: float) -> Elimination
     if slot >= 0:  # a late reward may belong to an arm that is out already
         score = added_score(state, slot, state.settings.top - reward, choice.probability)
         tails.watch_reward(state.tail, slot, reward)
-        if rarely(score >= state.threshold):
+        if rarely(score >= state.limit):
             told = without(told, slot)
             if told.live == 0:
-                blocks.write_note(state.note, told.block, score, state.threshold)
+                blocks.write_note(state.note, told.block, score, state.limit)
                 told = replaced(told, counts=blocks.with_restart(told.counts))
                 is_over = True
                 rank = 1

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bases.tournament import leader, new_tournament, open_tournament, rank
+from ..bases.tournament import leader, new_tournament, open_tournament, replay_games
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
 from ..specs import Count
@@ -153,8 +153,8 @@ def fresh_slot(state: EmpiricalCBTState, arm: int) -> tuple[int, float]:
     slot = leader(state.largest, state.leaves)
     bound = bound_of(state, slot) if state.arms[slot] >= 0 else math.inf
     fill_slot(state, slot, arm)
-    rank(state.least, state.leaves, slot, math.inf)
-    rank(state.largest, state.leaves, slot, -math.inf)
+    replay_games(state.least, state.leaves, slot, math.inf)
+    replay_games(state.largest, state.leaves, slot, -math.inf)
     return slot, bound
 
 
@@ -209,8 +209,8 @@ def add_loss(state: EmpiricalCBTState, slot: int, loss: float) -> None:
     state.totals[slot] += loss
     state.squares[slot] += loss * loss
     bound = bound_of(state, slot)
-    rank(state.least, state.leaves, slot, -bound)
-    rank(state.largest, state.leaves, slot, bound)
+    replay_games(state.least, state.leaves, slot, -bound)
+    replay_games(state.largest, state.leaves, slot, bound)
 
 
 @kernel

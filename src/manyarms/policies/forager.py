@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import exponential, log_gamma, natural_log
-from ..bases.tournament import leader, new_tournament, open_tournament, rank, runner_up
+from ..bases.tournament import leader, new_tournament, open_tournament, replay_games, runner_up
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
 from ..specs import Count, Positive
@@ -380,8 +380,8 @@ def learn_of_arm(state: ForagerState, slot: int, loss: float, level: float, expe
 def place(state: ForagerState, slot: int, bound: float) -> None:
     """Give a slot its bound."""
     state.bounds[slot] = bound
-    rank(state.least, state.leaves, slot, -bound)
-    rank(state.largest, state.leaves, slot, bound)
+    replay_games(state.least, state.leaves, slot, -bound)
+    replay_games(state.largest, state.leaves, slot, bound)
 
 
 @kernel

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bases.tournament import leader, new_tournament, open_tournament, rank
+from ..bases.tournament import leader, new_tournament, open_tournament, replay_games
 from ..compiled import kernel, replaced
 from ..contract import Choice, Counts, preview
 from ..specs import Count
@@ -103,8 +103,8 @@ def tell(state: OracleState, choice: Choice, reward: float) -> OracleState:
 def value_slot(state: OracleState, slot: int, mean: float) -> None:
     """Rank a slot by this mean."""
     state.means[slot] = mean
-    rank(state.best, state.leaves, slot, mean)
-    rank(state.worst, state.leaves, slot, -mean)
+    replay_games(state.best, state.leaves, slot, mean)
+    replay_games(state.worst, state.leaves, slot, -mean)
 
 
 def observe(state: OracleState, world: Any, choice: Choice) -> OracleState:
