@@ -299,13 +299,14 @@ def each(check: Check) -> Check:
     return check_all
 
 
-def of_kind(kind: type[Spec]) -> Check:
-    """The check of a spec of that kind."""
+def of_kind(kind: type[Spec], such_as: str = "") -> Check:
+    """The check of a spec of that kind; an example makes the error clearer."""
 
     def check_kind(owner: str, name: str, value: Any) -> Any:
         if isinstance(value, kind):
             return value
-        raise TypeError(f"{owner}: {name} must be a {kind.__name__}, not {value!r}{_remedy(owner, value)}")
+        wanted = f"{kind.__name__} such as {such_as}" if such_as else kind.__name__
+        raise TypeError(f"{owner}: {name} must be a {wanted}, not {value!r}{_remedy(owner, value)}")
 
     return check_kind
 
