@@ -57,7 +57,7 @@ class Fields(Checked):
     list_of: tuple[Fraction, ...] = ()
     maybe_list: tuple[Count, ...] | None = None
     noise: Noise = ma.Bernoulli()
-    base: Annotated[Base, of_kind(Base)] = ma.UCB()
+    base: Annotated[Base, of_kind(Base, such_as="ma.UCB()")] = ma.UCB()
     noises: Annotated[tuple[Noise, ...], two_or_more(Noise)] = (ma.Bernoulli(), ma.Exact())
     free: Any = None
     free_list: tuple[float, ...] = ()
@@ -126,7 +126,7 @@ def test_defaults_are_checked_too():
         ("noise", None, TypeError, "noise must be a Noise, not None"),
         ("noise", ma.Exact, TypeError, "noise must be a Noise, not <class 'manyarms.noises.Exact'>; write ma.Exact(…)"),
         ("noise", ma.Still(), TypeError, "noise must be a Noise, not Still()"),
-        ("base", "ucb", TypeError, "base must be a Base, not 'ucb'"),
+        ("base", "ucb", TypeError, "base must be a Base such as ma.UCB(), not 'ucb'"),
         ("noises", [ma.Exact()], ValueError, "noises must be two or more noises, not [Exact()]"),
         ("noises", (ma.Exact(), 3), ValueError, "noises must be two or more noises, not (Exact(), 3)"),
         ("noises", 3, ValueError, "noises must be a list, not 3"),
