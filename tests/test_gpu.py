@@ -1,6 +1,6 @@
 """device="gpu": what is said without a GPU, the simulator's results to the bit, and how batches are laid out.
 
-What the GPU's compiler makes of the kernels is in test_ptx.py.
+What the GPU's compiler makes of the kernels is in test_cuda.py.
 """
 
 import itertools

@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from manyarms import streams
 from manyarms.compiled import loop
 from manyarms.streams import (
     ARM_STREAM,
@@ -37,6 +38,8 @@ from manyarms.streams import (
     u64,
     uniform,
 )
+from tests.reference import squares
+from tests.twinned import seeds
 
 ALARM = 1e-6
 """How often a perfect generator would fail a test."""
@@ -591,3 +594,25 @@ def test_compiled_and_uncompiled_agree_to_the_bit(seed):
     np.testing.assert_array_equal(compiled_words, plain_words)
     np.testing.assert_array_equal(compiled_numbers, plain_numbers)
     assert write_all.signatures()  # or nothing was compiled
+
+
+# The twins are compared with policies and worlds that disagree about the top, too.
+pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
+
+
+def test_the_twins_streams_are_the_published_generators():
+    # The first outputs of SplitMix64 from seed 1234567, as published with many implementations.
+    first = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert [squares.splitmix64(1234567, step) for step in (1, 2, 3)] == first
+
+
+@settings(deadline=None, derandomize=True)
+@given(seeds, st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1), st.integers(0, 2**32 - 1), seeds)
+def test_streams_are_those_of_the_twins(seed, replication, index, sub_index, label):
+    key = squares.replication_key(seed, replication)
+    assert streams.replication_key(seed, replication) == key
+    assert streams.stream_key(key, streams.POLICY_STREAM, label) == squares.stream_key(key, 4, label)
+    bits = squares.bits_at(key | 1, index, sub_index)
+    assert streams.bits_at(key | 1, index, sub_index) == bits
+    assert streams.follow(bits, 3) == squares.splitmix64(bits, 3)
+    assert streams.uniform(bits) == squares.uniform(bits)

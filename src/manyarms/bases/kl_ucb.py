@@ -26,7 +26,7 @@ from ..specs import Positive
 from .indexed import Indexed
 
 MOST_STEPS = 12
-"""Of Newton's method; tests/test_bases_more.py has what is needed at most: 8."""
+"""Of Newton's method; tests/bases/test_kl_ucb.py has what is needed at most: 8."""
 
 NEAR_ENOUGH = 1e-12
 """A relative step this small is the last one: steps shrink quadratically, so what is left is rounding."""

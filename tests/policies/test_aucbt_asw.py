@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 import manyarms as ma
 from manyarms.contract import ask, begin, tell
 from manyarms.policies import aucbt_asw as fast
+from tests.policies.test_theory import within_standard_errors
 from tests.reference import aucbt_asw as slow
 from tests.reference.counts import Counts
 from tests.reference.squares import POLICY_STREAM, replication_key, stream_key
 from tests.reference.twins import Setting, new_twin
-from tests.test_theory import HOPELESS, log_of, within_standard_errors
+from tests.theory import HOPELESS, log_of
 from tests.twinned import FLIPS, WEAR, all_worlds, check_same, maybe, plays_as_its_twin, told_horizons, tops
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")

@@ -21,8 +21,8 @@ from manyarms.policies.tail import (
     watch_moved_arm,
     watch_reward,
 )
+from tests.policies.test_theory import within_standard_errors
 from tests.reference import tail as slow
-from tests.test_theory import within_standard_errors
 from tests.twinned import FLIPS, check_same
 
 PLAIN = {"log_base": 2, "log_factor": False, "cap": True}

@@ -33,8 +33,7 @@ from manyarms.measures import (
     significant_shifts,
 )
 from manyarms.trace import COLUMNS
-
-from . import browser as browsers
+from tests import browser as browsers
 
 explain_module = importlib.import_module("manyarms.lab.explain.explain")  # lab.explain is the function
 

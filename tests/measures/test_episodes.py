@@ -19,8 +19,8 @@ from manyarms.measures import (
     realized_variation,
     significant_shifts,
 )
+from tests.measures.test_variation import played
 from tests.reference import episodes as reference
-from tests.test_variation import played
 
 exactly = settings(derandomize=True, deadline=None, max_examples=150)
 

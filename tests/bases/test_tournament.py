@@ -19,6 +19,7 @@ from manyarms.bases.tournament import (
     leaves_for,
     new_tournament,
     open_tournament,
+    replay_games,
     runner_up,
     slot_of,
 )

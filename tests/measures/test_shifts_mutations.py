@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 import manyarms.measures
-from tests.reference import shifts as reference
-from tests.test_shifts import (
+from tests.measures.test_shifts import (
     KINDS,
     PATHS,
     Run,
@@ -30,6 +29,7 @@ from tests.test_shifts import (
     twin,
     worst_ratio,
 )
+from tests.reference import shifts as reference
 
 UNCOMPILED = "kernel = loop = rarely = lambda it: it\nfrom ..compiled import replaced\n"
 FOLDER = Path(manyarms.measures.__file__).parent

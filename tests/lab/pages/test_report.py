@@ -22,8 +22,7 @@ from manyarms.lab.studies.study import Cell, Study
 from manyarms.results import COLOURS
 from manyarms.tables import Table
 from manyarms.trace import COLUMNS
-
-from . import browser as browsers
+from tests import browser as browsers
 
 pytestmark = pytest.mark.once
 

@@ -16,7 +16,7 @@ from manyarms.cli import main, options
 from manyarms.cli.check import specs_called
 from manyarms.specs import SPEC_TYPES
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 QUICK = ["reproduce", "--betas", "1", "--horizons", "300", "--replications", "3"]
 TINY = """
 name = "tiny"

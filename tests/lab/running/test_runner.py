@@ -303,7 +303,7 @@ def test_cells_of_several_chunks_are_put_together_from_files_that_are_opened_onc
 
 # ---------------------------------------------------------------- files of all formats
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parent.parent.parent / "golden"
 FORMATS = range(1, FORMAT + 1)
 
 
@@ -682,7 +682,7 @@ def test_without_resume_everything_is_played_again(tmp_path):
 SCRIPT = textwrap.dedent(
     """
     import sys
-    from tests.test_lab import small_study
+    from tests.lab.running.test_runner import small_study
     from manyarms.lab import run
     from manyarms.lab.running import chunks
     chunks.CHUNK_ROUNDS["cpu"] = 800  # one or two replications
@@ -699,7 +699,7 @@ def started(folder, **options):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parent.parent,
+        cwd=Path(__file__).parent.parent.parent.parent,
         **options,
     )
     assert process.stdout.readline() == "ready\n"

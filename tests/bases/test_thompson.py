@@ -1,0 +1,85 @@
+"""Thompson: the choices of its twin, and the moments of its draws."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import manyarms as ma
+from manyarms.bases import thompson as fast_thompson
+from manyarms.contract import Choice, learn, pick, renew
+from manyarms.streams import bits_at
+from tests.policies.test_theory import within_standard_errors
+from tests.reference.squares import POLICY_STREAM, replication_key, stream_key
+from tests.twinned import COINS, blackboxes, check_same, crashing, horizons, plays_as_its_twin, subsamples, trending
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
+
+
+few_rounds = horizons.map(lambda horizon: min(horizon, 126))  # the twin draws for every arm in every round
+
+
+test_blackbox_over_thompson_plays_as_its_twin = plays_as_its_twin(
+    blackboxes(st.just(ma.Thompson())), crashing, few_rounds, examples=20
+)
+
+
+test_subsample_over_thompson_plays_as_its_twin = plays_as_its_twin(
+    subsamples(st.just(ma.Thompson())), trending, few_rounds, examples=20
+)
+
+
+def test_thompson_twins_meet_an_arm_that_is_found():
+    log, _ = check_same(ma.Subsample(base=ma.Thompson(), beta=1.0, arms=8), COINS, 400, seed=9)
+    best = log.arm[np.argmax(log.mean)]
+    assert np.mean(log.arm[:50] == best) < 0.5 < np.mean(log.arm[-100:] == best)
+
+
+def thompson_after(*rewards):
+    """A base with one arm more than there are lists of rewards, the last of which knows nothing."""
+    base = renew(ma.Thompson().start(len(rewards) + 1), len(rewards) + 1, 100.0, math.log(100))
+    for slot, several in enumerate(rewards):
+        for reward in several:
+            base = learn(base, Choice(slot=slot, arm=slot, probability=1.0, block=1, round=1), reward)
+    return base
+
+
+KEY = stream_key(replication_key(10, 0), POLICY_STREAM, 0)
+
+
+def test_without_data_every_arm_is_as_likely():
+    base, picks = thompson_after([], [], []), 4000
+    shares = np.bincount([pick(base, KEY, round, 0)[0] for round in range(1, picks + 1)], minlength=4) / picks
+    # Hoeffding, for 4 arms and a total chance of 1e-9.
+    assert np.abs(shares - 0.25).max() <= math.sqrt(math.log(2 * 4 / 1e-9) / (2 * picks))
+
+
+@pytest.mark.parametrize(
+    ("rewards", "successes"), [([1.0] * 9, 9.0), ([0.0] * 4, 0.0), ([0.25, 0.5, 1.0, 0.0], 1.75), ([-3.0, 2.0], 1.0)]
+)
+def test_draws_have_the_moments_of_the_posterior(rewards, successes):
+    base, draws = thompson_after(rewards), 4000
+    found = np.array([fast_thompson.drawn_mean(base, 0, bits_at(KEY, round, 0)) for round in range(draws)])
+    a, b = 1.0 + successes, 1.0 + len(rewards) - successes
+    mean, variance = a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1))
+    # Five standard errors, a chance of 6e-7; that of a variance is at most variance · sqrt((kurtosis - 1) / n), and the
+    # kurtosis of these Beta distributions is at most 9.
+    assert found.mean() == pytest.approx(mean, abs=5 * math.sqrt(variance / draws))
+    assert found.var() == pytest.approx(variance, rel=5 * math.sqrt(8 / draws))
+
+
+def test_draws_of_arms_and_rounds_are_not_those_of_others():
+    base = thompson_after([1.0], [1.0])
+    draws = {fast_thompson.drawn_mean(base, slot, bits_at(KEY, round, slot)) for slot in (0, 1) for round in range(50)}
+    assert len(draws) == 100
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("horizon", "other"), [(100, 22), (1000, 82)])
+def test_thompson_has_the_regret_of_an_independent_simulation(horizon, other):
+    spec = ma.Subsample(base=ma.Thompson(), beta=1.0)
+    regret = ma.simulate({"it": spec}, COINS, horizon, replications=100, seed=1).final_regret("it")
+    # Its numbers are rounded to one unit: half of that, three standard errors, if it had 400 runs, and four of ours.
+    error = regret.std(ddof=1) / math.sqrt(400)
+    assert within_standard_errors(regret, other, errors=4.0, allowance=0.5 + 3 * error)
