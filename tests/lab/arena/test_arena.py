@@ -121,14 +121,6 @@ def test_quick_has_many_worlds_of_few_types():
     assert {entrant.told for entrant in QUICK_ENTRANTS} == set(GROUPS)
 
 
-def test_every_policy_and_base_of_the_package_takes_part():
-    played = [policy for entrant in ENTRANTS for policy in entrant.policies(CONTESTS[0]).values()]
-    policies = {getattr(ma.policies, name) for name in ma.policies.__all__} - {ma.Policy}
-    assert {type(policy) for policy in played} == {policy for policy in policies if not policy.sees_means}
-    bases = {getattr(ma.bases, name) for name in ma.bases.__all__} - {ma.Base}
-    assert {type(policy.base) for policy in played if hasattr(policy, "base")} == bases
-
-
 def test_studies_are_built_once_and_duels_found_once(monkeypatch):
     built, found = [], []
     study, duel = arena_module.Study, Scores._duel
