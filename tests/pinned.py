@@ -1,6 +1,7 @@
 """What must not move: digests of specs and studies, and every round of short runs.
 
-``python -m tests.pinned`` writes them anew; do that only for a change that belongs under "Numbers" in the changelog.
+``python -m tests.pinned`` writes them anew: to pin something new, or for a change that belongs under "Numbers" in the
+changelog; nothing else may differ then.
 """
 
 import hashlib
@@ -72,4 +73,4 @@ def written():
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(written(), indent=1) + "\n", encoding="utf-8")
+    FILE.write_text(json.dumps(written(), indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -617,7 +617,7 @@ def test_a_state_that_cannot_be_written_leaves_the_old_file(used, tmp_path, monk
     target = tmp_path / "bandit.json"
     used.save(target)
     old = target.read_bytes()
-    used._state = used._state._replace(threshold=object())
+    used._state = used._state._replace(limit=object())
     with pytest.raises(TypeError, match="a state holds a object, which a snapshot cannot keep"):
         used.save(target)
     assert target.read_bytes() == old
@@ -732,8 +732,8 @@ TAMPERED = [
     (put("state", []), r"state: expected the fields settings, key, .*, not \[\]"),
     (put("state", "live", 1.5), r"state\.live: expected a whole number, not 1\.5"),
     (put("state", "live", True), r"state\.live: expected a whole number, not True"),
-    (put("state", "threshold", "big"), r"state\.threshold: expected a number, not 'big'"),
-    (put("state", "threshold", None), r"state\.threshold: expected a number, not None"),
+    (put("state", "limit", "big"), r"state\.limit: expected a number, not 'big'"),
+    (put("state", "limit", None), r"state\.limit: expected a number, not None"),
     (put("state", "settings", "cap", 1), r"state\.settings\.cap: expected true or false, not 1"),
     (put("state", "key", 1.5), r"state\.key: expected a 64-bit word such as '0x2a', not 1\.5"),
     (put("state", "key", "zz"), r"state\.key: expected a 64-bit word"),

@@ -50,7 +50,9 @@ def all_twins():
 
 def new_twin(spec, setting):
     """What makes the twin of a policy or base."""
-    return all_twins()[type(spec).__name__](spec, setting)
+    name = type(spec).__name__
+    assert name in all_twins(), f"{name} has no twin: write one in tests/reference/, marked @twin_of({name!r})"
+    return all_twins()[name](spec, setting)
 
 
 def twin_run(spec, world_spec, rounds, seed, replication):
