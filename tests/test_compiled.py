@@ -336,9 +336,9 @@ def test_an_edited_kernel_is_picked_up(copied, tmp_path):
 
     assert run() == (1.0, 0)
     assert run() == (1.0, 1)  # from the cache
-    edit(copied / "drifts" / "jump_at.py", "(drift.size if", "(0.5 * drift.size if")
+    edit(copied / "drifts" / "memoryless.py", "(drift.size if", "(0.5 * drift.size if")
     assert run() == (0.5, 0)
-    edit(copied / "drifts" / "jump_at.py", "(0.5 * drift.size if", "(drift.size if")
+    edit(copied / "drifts" / "memoryless.py", "(0.5 * drift.size if", "(drift.size if")
     assert run() == (1.0, 1)  # the first cache is still there
     assert len(list(cache.iterdir())) == 2
 

@@ -43,7 +43,8 @@ def distinct_policies():
     """One policy for each kind of state, with every base inside each policy that takes one."""
     bases = [spec for spec in examples() if isinstance(spec, ma.Base)]
     policies = [spec for spec in examples() if isinstance(spec, ma.Policy)]
-    policies += [spec.replace(base=base) for spec in policies if hasattr(spec, "base") for base in bases]
+    first = {type(spec): spec for spec in reversed(policies)}.values()
+    policies += [spec.replace(base=base) for spec in first if hasattr(spec, "base") for base in bases]
     found = {}
     for spec in policies:
         found.setdefault(kind_of(spec.with_horizon(HORIZON).start(HORIZON)), spec)
@@ -61,12 +62,12 @@ POLICIES = distinct_policies()
 
 def test_all_kinds_of_policies_are_here():
     names = [name_of(spec) for spec in POLICIES]
-    assert len(set(names)) == len(names)
+    assert len({spec.label() for spec in POLICIES}) == len(POLICIES)
     assert {"Elimination", "UniformPlay", "Oracle"} <= set(names)
     # Greedy is UCB with another number, and SSUCB a Subsample over AsymptoticUCB: the same states, the same code.
     for policy in ("Blackbox", "Subsample"):
         over = {name.partition(" over ")[2] for name in names if name.startswith(policy)}
-        assert len(over & {"UCB", "Greedy"}) == 1
+        assert over & {"UCB", "Greedy"}
         assert "SuccessiveElimination" in over
         assert "AsymptoticUCB" in over or (policy == "Subsample" and "SSUCB" in names)
 

@@ -377,7 +377,7 @@ def test_compiled_and_plain_sizes_agree_where_powers_are_close_to_whole():
         beta=9.004388907788188, log_factor=False, cap=False, warm_start=False, threshold=1e9, horizon=65534
     )
     result = ma.simulate(spec, ma.World(ma.Uniform()), 65534, seed=1, checkpoints=1)
-    sizes = [subsample_size(spec.settings(), rank, 65534.0) for rank in range(1, 17)]
+    sizes = [subsample_size(spec.settings(), spec.beta, rank, 65534.0) for rank in range(1, 17)]
     assert result.final("Elimination", "arms")[0] == sum(sizes)
     assert spec.slots(65534) >= max(sizes)
 

@@ -113,9 +113,9 @@ def test_subsample_sizes_are_those_of_exact_arithmetic(horizon):
             box = ma.Blackbox(base=ma.UCB(), beta=beta, log_base=log_base, log_factor=log_factor).settings()
             for m in range(1, 22):
                 for cap, chosen in elimination.items():
-                    fast = fast_elimination.subsample_size(chosen, m, float(horizon))
+                    fast = fast_elimination.subsample_size(chosen, beta, m, float(horizon))
                     assert fast == sizes.elimination_size(m, beta, horizon, log_base, log_factor, cap), (beta, m)
-                fast = fast_blackbox.subsample_size(box, m, float(horizon))
+                fast = fast_blackbox.subsample_size(box, beta, m, float(horizon))
                 assert fast == sizes.blackbox_size(m, beta, horizon, log_base, log_factor), (beta, m)
 
 
