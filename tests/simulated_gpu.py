@@ -147,6 +147,19 @@ def too_large():
     return None
 
 
+def too_large_at_worst():
+    """Room for one replication with a likely beta, but not with the largest: refused before anything is played."""
+    run = Run(ma.Elimination(beta="auto"), Job(BUSY_WORLD, HORIZON, 1, SEED, np.array([HORIZON])))
+    player = gpu.GPU(run.job, [run])
+    least, most = (player.bytes_of(run, run.states(likely)) for likely in (True, False))
+    assert least < most
+    try:
+        with_free_memory((least + most) / 2 / gpu.SHARE_OF_MEMORY, lambda: gpu.GPU(run.job, [run]))
+    except MemoryError as error:
+        return [most, str(error)]
+    return None
+
+
 def waves_that_fit():
     """How many replications a wave has where memory is short, and the bytes that one of them takes."""
     spec = PAIR["SSUCB"].with_horizon(HORIZON)
@@ -187,6 +200,7 @@ def main(what):
         "cramped": cramped(),
         "interrupted": interrupted(),
         "too large": with_free_memory(1000, too_large),
+        "too large at worst": too_large_at_worst(),
         "fits": [[size, *with_free_memory(size, waves_that_fit)] for size in (100_000, 200_000, 300_000)],
         "batches": batches(),
         "auto": gpu.chosen_device("auto"),

@@ -231,6 +231,12 @@ def test_a_replication_that_does_not_fit_is_refused_in_words(plain):
 
 
 @pytest.mark.once
+def test_a_replication_that_may_not_fit_is_refused_before_anything_is_played(plain):
+    most, words = plain["too large at worst"]
+    assert f"Elimination(beta='auto', horizon=200) takes {most:,} bytes, more than the GPU has free" in words
+
+
+@pytest.mark.once
 def test_waves_fit_into_the_memory_that_is_free(plain):
     sizes = [size for _, size, _ in plain["fits"]]
     for free, size, held in plain["fits"]:

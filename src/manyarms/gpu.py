@@ -112,13 +112,13 @@ class GPU(Player):
 
     def chunk_size(self, run: Run) -> int:
         """How many replications fit: waves of equal size, as few as possible."""
-        each = self.bytes_of(run, run.states(likely=True))
-        most = int(min(self.wave(run), self.room // each))
-        if most == 0:
+        whole = self.bytes_of(run, run.states())  # at least as much as is likely
+        if whole > self.room:
             raise MemoryError(
-                f"simulate: one replication of {run.spec.label()} takes {each:,} bytes, more than the GPU has free for "
-                "it; ask for a shorter horizon, no log, or device='cpu'"
+                f"simulate: one replication of {run.spec.label()} takes {whole:,} bytes, more than the GPU has free "
+                "for it; ask for a shorter horizon, no log, or device='cpu'"
             )
+        most = int(min(self.wave(run), self.room // self.bytes_of(run, run.states(likely=True))))
         waves = -(-self.job.replications // most)
         return -(-self.job.replications // waves)
 
@@ -132,7 +132,7 @@ class GPU(Player):
         left = rows[~run.finished[rows]]
         if left.size:
             states = run.states()
-            most = max(int(min(left.size, self.room / self.bytes_of(run, states))), 1)
+            most = int(min(left.size, self.room / self.bytes_of(run, states)))
             for begin in range(0, left.size, most):
                 self.play_wave(run, left[begin : begin + most], states)
         return int(run.finished[rows].sum())

@@ -110,9 +110,9 @@ class SubsamplingPolicy(Policy, abstract=True):
 
     def likely_start(self, rounds: int) -> tuple[Any, int]:
         """With room for a beta that is not among the largest, if it is estimated."""
-        slots = min(
-            self.slots(rounds), self.slots_for(LIKELY_BETA if isinstance(self.beta, str) else self.beta, rounds)
-        )
+        slots = self.slots(rounds)
+        if isinstance(self.beta, str):
+            slots = min(slots, self.slots_for(LIKELY_BETA, rounds))
         return self.start_in(slots), slots
 
 
