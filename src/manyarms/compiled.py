@@ -418,7 +418,7 @@ State = TypeVar("State", bound=tuple[Any, ...])
 
 def replaced(state: State, **changes: Any) -> State:
     """A state with some fields changed: ``_replace``, for compiled code too."""
-    return cast(State, cast(Any, state)._replace(**changes))
+    return state._replace(**changes)  # type: ignore[attr-defined, no-any-return]
 
 
 @overload(replaced, **_INLINED)

@@ -89,8 +89,11 @@ def verb(name: str, default: Callable[..., Any] | None = None) -> Callable[..., 
     """A generic function, whose kernel is found by the type of its first argument."""
     entry = VERBS[name] = Verb(name, default)
 
+    kernels = entry.kernels
+
     def call(state: Any, *args: Any) -> Any:
-        return entry.kernel_for(type(state))(state, *args)
+        kernel = kernels.get(type(state)) or entry.kernel_for(type(state))  # live, most of a round are such calls
+        return kernel(state, *args)
 
     call.__name__ = call.__qualname__ = name
     dispatcher(call, entry.kernel_for)
