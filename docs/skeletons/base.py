@@ -73,7 +73,7 @@ def best_slot(base: EpsilonGreedyState) -> int:
     return best
 
 
-def pick(base: EpsilonGreedyState, key: int, round: int, waiting: int) -> tuple[int, float]:
+def pick(base: EpsilonGreedyState, key: int, round: int) -> tuple[int, float]:
     """A slot, and the probability of choosing it. Changes nothing.
 
     ``waiting`` asks have no answer yet: the first sweep goes on where they end. Random numbers belong to the number of

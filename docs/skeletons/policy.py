@@ -109,7 +109,7 @@ def begin(state: AuditionsState, key: int) -> AuditionsState:
     return open_block(replaced(state, key=key, block=0, drawn=0, ignored=0), -1)
 
 
-def ask(state: AuditionsState, round: int, waiting: int) -> Choice:
+def ask(state: AuditionsState, round: int) -> Choice:
     """Any of the arms. Changes nothing: the random number belongs to the number of the ask, and is not used up."""
     arms = state.arms.size
     slot = index_below(bits_at(state.key, round, 0), arms)

@@ -7,6 +7,7 @@ from .bandit import Told as Told
 from .bases import *  # noqa: F403, what a room exports the package exports
 from .drifts import *  # noqa: F403
 from .engine import simulate as simulate
+from .feedbacks import *  # noqa: F403
 from .noises import *  # noqa: F403
 from .policies import *  # noqa: F403
 from .reservoirs import *  # noqa: F403

@@ -183,6 +183,20 @@ def on_gpu() -> bool:
     return False
 
 
+def _place_in(array: Any, size: int, value: int) -> int:
+    for place in range(size):
+        if array[place] == value:
+            return place
+    return -1
+
+
+@with_body(_place_in)
+def place_in(array: Any, size: int, value: int) -> int:
+    """The first of so many places of an array that holds a value; -1 if none does."""
+    places = np.flatnonzero(array[:size] == value)
+    return int(places[0]) if places.size else -1
+
+
 TWO_WORDS = ir.VectorType(ir.IntType(64), 2)
 
 

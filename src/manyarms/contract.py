@@ -11,16 +11,19 @@ Rules of the contract:
 - Numbers in a state are copied, arrays are shared. ``tell`` may write into the arrays and
   returns the new state; the old one is dead afterwards.
 - ``ask`` changes nothing. Its randomness is addressed by the number of the ask.
-- The weight of a reward belongs to the choice, not to the state it meets: a ``Choice``
-  carries its probability and its block, and a reward for a closed block is counted and
-  otherwise ignored.
-- An arm keeps its slot while a policy keeps the arm, unless the policy says so: ``observe`` may
+- ``tell`` comes right after its ``ask``. Where anything else comes first, the ask is *open*: the policy hears of it by
+  ``defer``, of its answer by ``settle``, and by ``lose`` if there will be none. Every ask is told, or deferred and then
+  settled or lost, once.
+- The weight of a reward belongs to the choice, not to the state it meets: a ``Choice`` carries its probability and its
+  block. No reward is ignored while its arm is kept.
+- An arm keeps its slot while a policy keeps the arm, unless the policy says so: ``follow`` may
   ``relocate`` it. A policy never comes back to an arm it has let go.
 - Kernels allocate nothing: ``spec.start(rounds)`` allocates for that many rounds, ``begin``
   fills in the first values, of every array that will be read. An array that is only ever read is
   marked read-only, and all replications share it.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -43,7 +46,7 @@ class Counts(NamedTuple):
     restarts: int
     blocks: int
     arms: int  # fresh arms drawn so far
-    ignored: int  # rewards that came after their block was closed
+    ignored: int  # rewards of arms that were let go before their rewards could judge them
 
 
 class Play(NamedTuple):
@@ -104,15 +107,26 @@ def verb(name: str, default: Callable[..., Any] | None = None) -> Callable[..., 
 begin = verb("begin")
 
 # Policies.
-# ask(state, round, waiting) -> Choice. ``waiting``: open asks of this block (0 in simulation).
+# ask(state, round) -> Choice.
 ask = verb("ask")
-# tell(state, choice, reward) -> state.
+# tell(state, choice, reward) -> state. The answer, right after the ask.
 tell = verb("tell")
+# defer(state, choice) -> (state, presumed). Something else comes before the answer: what the policy takes the reward to
+# be until then, or nan if it assumes nothing.
+defer = verb("defer", default=lambda state, choice: (state, math.nan))
+# settle(state, choice, presumed, reward) -> state. The answer to a deferred ask.
+settle = verb("settle", default=lambda state, choice, presumed, reward: tell(state, choice, reward))
+# lose(state, choice, presumed) -> state. A deferred ask will never be answered.
+lose = verb("lose", default=lambda state, choice, presumed: state)
+# correct(state, choice, told, reward) -> state. A reward was told, and is another. Of policies that take corrections.
+correct = verb("correct", default=lambda state, choice, told, reward: state)
 # counts(state) -> Counts.
 counts = verb("counts")
-# observe(state, world, choice) -> state. After each simulated round: oracles look at the world, policies that move arms
-# between slots let it follow, others return the state.
-observe = verb("observe")
+# follow(state, world) -> state. After each of these, in a simulation: policies that have moved arms between slots let
+# the world follow.
+follow = verb("follow", default=lambda state, world: state)
+# observe(state, world, choice) -> state. After each simulated round: oracles look at the world.
+observe = verb("observe", default=lambda state, world, choice: state)
 # is_cramped(state) -> whether its arrays were too small for what it wanted: the run does not count. Never, unless
 # `likely_start` of its spec makes them smaller than ``start`` does.
 is_cramped = verb("is_cramped", default=lambda state: False)
@@ -120,10 +134,14 @@ is_cramped = verb("is_cramped", default=lambda state: False)
 # Bases: finite-armed policies over slots 0 … arms − 1.
 # renew(base, arms, horizon, log_horizon) -> base. Forget everything; a new finite problem.
 renew = verb("renew")
-# pick(base, key, round, waiting) -> (slot, probability).
+# pick(base, key, round) -> (slot, probability).
 pick = verb("pick")
-# learn(base, choice, reward) -> base. Also of policies that play in blocks: what a reward of the open block changes.
+# learn(base, choice, reward) -> base.
 learn = verb("learn")
+# expected(base, slot) -> the reward that it expects of the arm in a slot, or nan: open asks teach it nothing then.
+expected = verb("expected", default=lambda base, slot: math.nan)
+# revise(base, slot, plays, total) -> base. Add to the plays and rewards of a slot: what was expected came out otherwise.
+revise = verb("revise", default=lambda base, slot, plays, total: base)
 # plays_of(base, slot) -> how many rewards of the arm in a slot it has learned since it was renewed.
 plays_of = verb("plays_of")
 # index_of(formula, plays, total) -> the index of an arm with so many plays and rewards that sum up to so much.
@@ -132,6 +150,8 @@ index_of = verb("index_of")
 # Worlds.
 # pull(world, slot, arm, round) -> (world, mean, next_mean, reward).
 pull = verb("pull")
+# deliver(post, policy, world, choice, round, reward) -> (post, policy). Tell the policy what it hears in this round.
+deliver = verb("deliver")
 # relocate(world, source, target) -> None. The arm in slot ``source`` is in slot ``target`` from now on.
 relocate = verb("relocate")
 # preview(world, arm) -> the first mean of an arm, whether or not it was ever played.

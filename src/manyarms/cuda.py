@@ -61,6 +61,7 @@ COMPUTE_CAPABILITY = (8, 0)
 def play_one_each(
     policies: Any,
     worlds: Any,
+    posts: Any,
     logs: Any,
     seed: int,
     label: int,
@@ -80,8 +81,9 @@ def play_one_each(
         key = replication_key(seed, first + rows[row])
         policy = row_of(policies, row)
         world = row_of(worlds, row)
+        post = row_of(posts, row)
         log = row_of(logs, row)
-        finished[row] = play_replication(policy, world, log, key, label, top, checkpoints, out, row, stop)
+        finished[row] = play_replication(policy, world, post, log, key, label, top, checkpoints, out, row, stop)
 
 
 WARP = 32
@@ -292,10 +294,11 @@ def batch_type(state: Any) -> Any:
     return folded(state, leaf_type, joined)
 
 
-def ptx_of(policy: Any, world: Any, log: Any) -> str:
+def ptx_of(policy: Any, world: Any, post: Any, log: Any) -> str:
     """The GPU's assembly language for these states. Needs no GPU, only NVIDIA's compiler."""
     arguments = (
         *reversed(batch_type((world, policy))),  # laid out together: see WorldState
+        batch_type(post),
         batch_type(log),
         types.uint64,
         types.uint64,

@@ -106,8 +106,8 @@ class GPU(Player):
 
     def bytes_of(self, run: Run, states: States) -> int:
         """What one replication takes."""
-        policy, world, log = states
-        laid_out = self.cuda.Layout((world, policy)).bytes + self.cuda.Layout(log).bytes
+        laid_out = self.cuda.Layout((states.world, states.policy)).bytes
+        laid_out += self.cuda.Layout(states.post).bytes + self.cuda.Layout(states.log).bytes
         return int(laid_out + run.out[0].nbytes + 1)
 
     def chunk_size(self, run: Run) -> int:
@@ -144,11 +144,11 @@ class GPU(Player):
         cuda, scattered = self.cuda, run.spec.is_scattered
         stream = cuda.cuda.stream()
         worlds, policies = cuda.batched((states.world, states.policy), len(rows))  # world first: see WorldState
-        logs = cuda.batched(states.log, len(rows))
+        posts, logs = cuda.batched(states.post, len(rows)), cuda.batched(states.log, len(rows))
         out = cuda.cuda.device_array((len(rows), *run.out.shape[1:]), dtype=run.out.dtype)
         finished = cuda.cuda.device_array(len(rows), dtype=np.bool_)
         numbers = (cuda.cuda.to_device(rows), cuda.cuda.to_device(run.job.checkpoints))
-        arguments = (policies, worlds, logs, *run.numbers(), *numbers, out, finished, self.stop)
+        arguments = (policies, worlds, posts, logs, *run.numbers(), *numbers, out, finished, self.stop)
         with self.alone if scattered else contextlib.nullcontext():
             with compile_errors(run.name, "for a GPU; use device='cpu'"):
                 cuda.launch(arguments, len(rows), self.lanes(len(rows), scattered), stream, scattered)

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiled import compile_errors, kernel, loop
-from .contract import Counts, ask, begin, counts, is_cramped, observe, pull, record, tell
-from .policies.base import Policy, checked_slots
+from .contract import Counts, ask, begin, counts, deliver, is_cramped, observe, pull, record
+from .policies.base import Policy, check_corrections, checked_slots
+from .post import NoPost, Post, new_post
 from .streams import policy_key, replication_key
 from .trace import COLUMNS, Log, NoLog, new_log
 from .world import World
@@ -24,21 +25,22 @@ ROUNDS_BETWEEN_LOOKS = 1 << 20
 
 
 @kernel
-def play_round(policy: Any, world: Any, log: Any, round: int) -> tuple[Any, Any, float, float]:
-    """Play one round and record it: the policy and the world after it, the played arm's mean, and the reward."""
-    choice = ask(policy, round, 0)
+def play_round(policy: Any, world: Any, post: Any, log: Any, round: int) -> tuple[Any, Any, Any, float, float]:
+    """Play one round and record it: policy, world and post after it, the played arm's mean, and the reward."""
+    choice = ask(policy, round)
     episode = counts(policy).restarts + 1
     world, mean, next_mean, reward = pull(world, choice.slot, choice.arm, round)
-    policy = tell(policy, choice, reward)
+    post, policy = deliver(post, policy, world, choice, round, reward)
     policy = observe(policy, world, choice)
     record(log, round, choice, mean, next_mean, reward, episode, counts(policy).arms)
-    return policy, world, mean, reward
+    return policy, world, post, mean, reward
 
 
 @kernel
 def play_replication(
     policy: Any,
     world: Any,
+    post: Any,
     log: Any,
     key: int,
     label: int,
@@ -55,6 +57,7 @@ def play_replication(
     """
     policy = begin(policy, policy_key(key, label))
     world = begin(world, key)
+    post = begin(post, key)
     regret = 0.0
     total = 0.0
     round = 0
@@ -65,7 +68,7 @@ def play_replication(
             last = min(checkpoints[checkpoint], round + ROUNDS_BETWEEN_LOOKS)
             while round < last:
                 round += 1
-                policy, world, mean, reward = play_round(policy, world, log, round)
+                policy, world, post, mean, reward = play_round(policy, world, post, log, round)
                 regret += top - mean
                 total += reward
         write_checkpoint(out, row, checkpoint, regret, total, counts(policy), world)
@@ -92,6 +95,7 @@ def write_checkpoint(
 def play_replications(
     policy: Any,
     world: Any,
+    post: Any,
     log: Any,
     seed: int,
     label: int,
@@ -104,7 +108,7 @@ def play_replications(
     """Play replications first, first + 1, … into the rows of ``out``; return how many were finished."""
     for row in range(out.shape[0]):
         key = replication_key(seed, first + row)
-        if not play_replication(policy, world, log, key, label, top, checkpoints, out, row, stop):
+        if not play_replication(policy, world, post, log, key, label, top, checkpoints, out, row, stop):
             return row
     return int(out.shape[0])
 
@@ -120,6 +124,7 @@ class States(NamedTuple):
 
     policy: Any
     world: Any
+    post: NoPost | Post
     log: Log | NoLog
 
 
@@ -143,6 +148,7 @@ class Run:
         self.job = job
         self.spec = spec.with_horizon(job.horizon)
         self.slots = checked_slots(self.spec, job.horizon)
+        check_corrections(self.spec, job.world.feedback.corrects, f"feedback={job.world.feedback.label()}")
         self.label = np.uint64(self.spec.digest())
         self.logs: dict[int, Log] = {}
         try:
@@ -164,7 +170,7 @@ class Run:
         horizon = self.job.horizon
         log = new_log(horizon) if self.job.log else NoLog(unused=0.0)
         policy, slots = self.spec.likely_start(horizon) if likely else (self.spec.start(horizon), self.slots)
-        return States(policy, self.job.world.start(slots), log)
+        return States(policy, self.job.world.start(slots), new_post(self.job.world.feedback), log)
 
     def numbers(self, first: int = 0) -> tuple[Any, ...]:
         """What the loop is told besides states: seed, label, top and first replication."""

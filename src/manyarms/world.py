@@ -19,6 +19,7 @@ from .compiled import kernel, load_both, rarely, replaced, store_both
 from .contract import Play, begin, fresh_mean, moved, register, reward_of
 from .drifts.base import Drift
 from .drifts.memoryless import Still
+from .feedbacks import AtOnce, Feedback
 from .noises import Bernoulli, Noise
 from .reservoirs import Reservoir
 from .specs import Fraction, Spec
@@ -58,6 +59,8 @@ class World(Spec):
         How a reward is drawn from a mean.
     top
         The mean from which regret is counted; the paper's is 1.
+    feedback
+        When a policy hears what came of an ask: `AtOnce`, in `Batches`, `Delayed`, as `Conversions` are, or `Lost`.
 
     Examples
     --------
@@ -73,6 +76,17 @@ class World(Spec):
     drift: Drift = Still()
     noise: Noise = Bernoulli()
     top: Fraction = 1.0
+    feedback: Feedback = AtOnce()
+
+    def to_json(self) -> dict[str, Any]:
+        """The spec as plain JSON values; without a word on answers that come at once.
+
+        So worlds from before there were others keep their digests.
+        """
+        values = super().to_json()
+        if self.feedback == AtOnce():
+            del values["feedback"]
+        return values
 
     def start(self, slots: int) -> WorldState:
         """A world with room for ``slots`` arms at a time. ``begin`` it before the first pull."""

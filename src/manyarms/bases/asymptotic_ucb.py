@@ -25,7 +25,7 @@ from ..compiled import kernel, load_two, rarely, replaced
 from ..contract import Choice, register
 from ..specs import Positive
 from ..streams import i64, u64
-from .base import Base, Rewards, earn, forget, new_rewards, next_untried, plays_in
+from .base import Base, Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
 from .tournament import leaves_for, tournament_nodes
 
 LARGEST_SIGMA = 10.0
@@ -66,8 +66,6 @@ class AsymptoticUCBState(NamedTuple):
     lines: NDArray[np.float64]  # slot s: mean reward at 2 s, slope 1 / sqrt(plays) at 2 s + 1; then one for nobody
     winners: NDArray[np.uint32]  # node -> where the line of its winner begins: 2 s
     expiries: NDArray[np.float64]  # node -> the level up to which all winners at and below it stand
-    arms: int = 0
-    tried: int = 0  # how many arms have been played
     told: int = 0  # rewards so far
     clock: Clock = START
     leaves: int = 1
@@ -336,15 +334,12 @@ def renew(base: AsymptoticUCBState, arms: int, horizon: float, log_horizon: floa
             base.expiries[first + node] = math.inf
         first = first // 4
         width *= 4
-    return replaced(base, arms=arms, tried=0, told=0, clock=START, leaves=leaves, lease=NO_LEASE)
+    return replaced(base, told=0, clock=START, leaves=leaves, lease=NO_LEASE)
 
 
-def pick(base: AsymptoticUCBState, key: int, round: int, waiting: int) -> tuple[int, float]:
+def pick(base: AsymptoticUCBState, key: int, round: int) -> tuple[int, float]:
     """The argmax of the index; untried arms have an infinite one."""
-    slot = next_untried(base.rewards, base.arms, base.tried, waiting)
-    if slot < 0:
-        slot = base.lease.slot
-    return slot, 1.0
+    return base.lease.slot, 1.0
 
 
 def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> AsymptoticUCBState:
@@ -366,7 +361,20 @@ def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> Asymptotic
         if rarely(slot != lease.slot):
             settle(base, base.leaves + lease.slot, level, told + 1)
         lease = new_lease(base, slot, level, told + 1)
-    return replaced(base, tried=base.tried + (1 if plays == 1 else 0), told=told, clock=clock, lease=lease)
+    return replaced(base, told=told, clock=clock, lease=lease)
 
 
-register(AsymptoticUCBState, renew=renew, pick=pick, learn=learn, plays_of=plays_in)
+def revise(base: AsymptoticUCBState, slot: int, plays: int, total: float) -> AsymptoticUCBState:
+    """Move the arm's line, at the level of the coming round, and settle the tree; a lease has to be earned again."""
+    plays, total = add_to(base.rewards, slot, plays, total)
+    base.lines[2 * slot] = total / plays if plays > 0 else UNTRIED
+    base.lines[2 * slot + 1] = 1.0 / math.sqrt(plays) if plays > 0 else 0.0
+    level = base.sigma * math.sqrt(2.0 * base.clock.confidence)
+    if slot != base.lease.slot:
+        settle(base, base.leaves + base.lease.slot, level, base.told + 1)
+    return replaced(base, lease=new_lease(base, slot, level, base.told + 1))
+
+
+register(
+    AsymptoticUCBState, renew=renew, pick=pick, learn=learn, expected=expected_in, revise=revise, plays_of=plays_in
+)

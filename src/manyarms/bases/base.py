@@ -6,7 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import kernel, load_both, rarely, store_both
+from ..arithmetic import floor
+from ..compiled import kernel, load_both, store_both
 from ..specs import Spec
 
 
@@ -19,6 +20,7 @@ class Base(Spec, abc.ABC, abstract=True):
 
     kind: ClassVar[str] = "base"
     is_scattered: ClassVar[bool] = False  # as for policies
+    takes_corrections: ClassVar[bool] = True  # as for policies: there is a kernel ``revise``
 
     @abc.abstractmethod
     def start(self, slots: int) -> Any:
@@ -60,13 +62,22 @@ def plays_in(base: Any, slot: int) -> int:
 
 
 @kernel
-def next_untried(rewards: Rewards, arms: int, tried: int, waiting: int) -> int:
-    """The slot whose turn it is in the first sweep, or -1 when the sweep is over.
+def add_to(rewards: Rewards, slot: int, plays: int, total: float) -> tuple[int, float]:
+    """Add to the plays and rewards of a slot; return what they are now."""
+    plays += rewards.plays[slot]
+    total = total + rewards.sums[slot] if plays > 0 else 0.0
+    store_both(rewards.plays, rewards.sums, slot, plays, total)
+    return plays, total
 
-    With answers outstanding the sweep goes on: ``tried`` slots have been answered for and
-    ``waiting`` more are under way, so the next one in order has not been asked for yet.
+
+GRAIN = 2.0**-20
+
+
+def expected_in(base: Any, slot: int) -> float:
+    """For ``expected``, of a state with ``rewards``: the mean reward of a slot; nothing, of an arm nothing is known of.
+
+    Such an arm loses its promise with the first ask, and the next ask goes on to another. The mean is rounded down to
+    a multiple of 2^-20, so that sums of coins can be taken back without a trace.
     """
-    slot = tried + waiting
-    if rarely(slot < arms) and rewards.plays[slot] == 0:
-        return slot
-    return -1
+    plays, total = load_both(base.rewards.plays, base.rewards.sums, slot)
+    return floor(total / plays / GRAIN) * GRAIN if plays > 0 else 0.0

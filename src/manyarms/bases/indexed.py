@@ -12,10 +12,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import replaced
+from ..compiled import kernel, replaced
 from ..contract import Choice, index_of, register
 from ..contract import renew as renew_formula
-from .base import Base, Rewards, earn, forget, new_rewards, next_untried, plays_in
+from .base import Base, Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
 from .tournament import new_tournament, open_tournament, replay_games, slot_of
 
 
@@ -25,8 +25,6 @@ class IndexedState(NamedTuple):
     formula: Any  # of the index (a field of that name would hide a method of tuples)
     rewards: Rewards
     keys: NDArray[np.int64]  # tournament of the indices
-    arms: int = 0
-    tried: int = 0  # how many arms have been played
     leaves: int = 1
     leader: int = 0  # the slot with the largest index
 
@@ -51,26 +49,35 @@ def renew(base: IndexedState, arms: int, horizon: float, log_horizon: float) -> 
     return replaced(
         base,
         formula=renew_formula(base.formula, arms, horizon, log_horizon),
-        arms=arms,
-        tried=0,
         leaves=open_tournament(base.keys, arms, math.inf),
         leader=0,
     )
 
 
-def pick(base: IndexedState, key: int, round: int, waiting: int) -> tuple[int, float]:
+def pick(base: IndexedState, key: int, round: int) -> tuple[int, float]:
     """The argmax of the index; untried arms have an infinite one."""
-    slot = next_untried(base.rewards, base.arms, base.tried, waiting)
-    if slot < 0:
-        slot = base.leader
-    return slot, 1.0
+    return base.leader, 1.0
 
 
 def learn(base: IndexedState, choice: Choice, reward: float) -> IndexedState:
     """Only the played arm's index moves."""
     plays, total = earn(base.rewards, choice.slot, reward)
-    leader = replay_games(base.keys, base.leaves, choice.slot, index_of(base.formula, plays, total))
-    return replaced(base, tried=base.tried + (1 if plays == 1 else 0), leader=slot_of(leader, base.leaves))
+    return with_index(base, choice.slot, index_of(base.formula, plays, total))
 
 
-register(IndexedState, renew=renew, pick=pick, learn=learn, plays_of=plays_in)
+def revise(base: IndexedState, slot: int, plays: int, total: float) -> IndexedState:
+    """An arm without plays is untried again."""
+    plays, total = add_to(base.rewards, slot, plays, total)
+    return with_index(base, slot, index_of(base.formula, plays, total) if plays > 0 else math.inf)
+
+
+@kernel
+def with_index(base: IndexedState, slot: int, index: float) -> IndexedState:
+    """Give a slot its index."""
+    leader = replay_games(base.keys, base.leaves, slot, index)
+    return replaced(base, leader=slot_of(leader, base.leaves))
+
+
+register(
+    IndexedState, renew=renew, pick=pick, learn=learn, expected=expected_in, revise=revise, plays_of=plays_in
+)

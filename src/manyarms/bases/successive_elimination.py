@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
 from ..contract import Choice, register
-from .base import Base, Rewards, earn, forget, new_rewards, plays_in
+from .base import Base, Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
 
 
 class SuccessiveEliminationState(NamedTuple):
@@ -66,9 +66,9 @@ def renew(
     return replaced(base, log_term=natural_log(2.0 * arms * horizon * horizon), active=arms, told=0)
 
 
-def pick(base: SuccessiveEliminationState, key: int, round: int, waiting: int) -> tuple[int, float]:
+def pick(base: SuccessiveEliminationState, key: int, round: int) -> tuple[int, float]:
     """The active arm whose turn it is."""
-    return int(base.order[(base.told + waiting) % base.active]), 1.0
+    return int(base.order[base.told]), 1.0
 
 
 def learn(base: SuccessiveEliminationState, choice: Choice, reward: float) -> SuccessiveEliminationState:
@@ -104,4 +104,20 @@ def drop_the_worse(base: SuccessiveEliminationState) -> int:
     return kept
 
 
-register(SuccessiveEliminationState, renew=renew, pick=pick, learn=learn, plays_of=plays_in)
+def revise(
+    base: SuccessiveEliminationState, slot: int, plays: int, total: float
+) -> SuccessiveEliminationState:
+    """Count otherwise what was counted; what was dropped stays dropped."""
+    add_to(base.rewards, slot, plays, total)
+    return base
+
+
+register(
+    SuccessiveEliminationState,
+    renew=renew,
+    pick=pick,
+    learn=learn,
+    expected=expected_in,
+    revise=revise,
+    plays_of=plays_in,
+)

@@ -26,7 +26,7 @@ from ..arithmetic import power
 from ..compiled import kernel, load_both, replaced
 from ..contract import Choice, register
 from ..streams import beta_draw, bits_at, uniform
-from .base import Base, Rewards, earn, forget, new_rewards, plays_in
+from .base import Base, Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
 
 
 class ThompsonState(NamedTuple):
@@ -74,7 +74,7 @@ def renew(base: ThompsonState, arms: int, horizon: float, log_horizon: float) ->
     return replaced(base, arms=arms)
 
 
-def pick(base: ThompsonState, key: int, round: int, waiting: int) -> tuple[int, float]:
+def pick(base: ThompsonState, key: int, round: int) -> tuple[int, float]:
     """The arm with the largest draw; ties go to the lower slot."""
     best = 0
     largest = drawn_mean(base, 0, bits_at(key, round, 0))
@@ -92,4 +92,12 @@ def learn(base: ThompsonState, choice: Choice, reward: float) -> ThompsonState:
     return base
 
 
-register(ThompsonState, renew=renew, pick=pick, learn=learn, plays_of=plays_in)
+def revise(base: ThompsonState, slot: int, plays: int, total: float) -> ThompsonState:
+    """Count otherwise what was counted."""
+    add_to(base.rewards, slot, plays, total)
+    return base
+
+
+register(
+    ThompsonState, renew=renew, pick=pick, learn=learn, expected=expected_in, revise=revise, plays_of=plays_in
+)

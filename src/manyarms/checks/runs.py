@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from ..bases import Greedy
 from ..compiled import IS_SIMULATED
-from ..contract import Choice, Counts, ask, begin, counts, observe, pull, tell
+from ..contract import Choice, Counts, ask, begin, counts, deliver, observe, pull
 from ..drifts import Crash
 from ..gpu import cuda_module, why_not_compiled
 from ..noises import Bernoulli
 from ..policies import Policy, Subsample
 from ..policies.base import DOUBLING
+from ..post import new_post
 from ..replication import Job, Run, begun_policy, play_replications, replicate
 from ..reservoirs import PowerLaw
 from ..states import own_arrays
@@ -40,6 +41,7 @@ class Trial:
         self.slots = self.spec.slots(rounds)
         self.policy = begun_policy(self.spec, rounds, SEED, 0)
         self.world = begin(world.start(self.slots), replication_key(SEED, 0))
+        self.post = begin(new_post(world.feedback), replication_key(SEED, 0))
         self.round = 0  # the last that was asked for
         self.answered = 0
 
@@ -56,14 +58,14 @@ class Trial:
         """Play all rounds; each choice is handed out before its arm is pulled and the policy told."""
         while self.round < self.rounds:
             self.round += 1
-            choice = cast(Choice, ask(self.policy, self.round, 0))
+            choice = cast(Choice, ask(self.policy, self.round))
             slots = f"slots({self.rounds}) is {self.slots}"
             hold(0 <= choice.slot < self.slots, f"{self.where}: slot {choice.slot}, but {slots}")
             yield choice
             self.world, _, _, reward = pull(self.world, choice.slot, choice.arm, self.round)
             if self.calming:
                 reward = 0.0 if self.round <= self.rounds // 8 else 1.0
-            self.policy = tell(self.policy, choice, reward)
+            self.post, self.policy = deliver(self.post, self.policy, self.world, choice, self.round, reward)
             self.policy = observe(self.policy, self.world, choice)
             self.answered = self.round
 

@@ -288,7 +288,7 @@ def begin(state: AUCBTASWState, key: int) -> AUCBTASWState:
     return open_block(replaced(state, key=key, block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS), open_period(state, 1))
 
 
-def learn(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
+def tell(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
     """Add the reward; go on with the arm or a fresh one, or open the next block."""
     told = replaced(state, block=blocks.after_round(state.block), earned=state.earned + reward)
     if rarely(told.block.left == 0):
@@ -302,4 +302,4 @@ def learn(state: AUCBTASWState, choice: Choice, reward: float) -> AUCBTASWState:
     return replaced(told, plays=plays)
 
 
-blocks.register_policy(AUCBTASWState, begin=begin, ask=blocks.ask_one_arm, learn=learn)
+blocks.register_policy(AUCBTASWState, begin=begin, ask=blocks.ask_one_arm, tell=tell)

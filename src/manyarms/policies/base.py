@@ -21,6 +21,7 @@ class Policy(Spec, abc.ABC, abstract=True):
 
     kind: ClassVar[str] = "policy"
     sees_means: ClassVar[bool] = False  # an oracle, for simulations only
+    takes_corrections: bool = False  # whether a reward that was told can be replaced by another
     restarts_when: ClassVar[str] = ""  # in words, where there is more to say than that it does
     presets: ClassVar[dict[str, dict[str, Any]]] = {}  # name -> what the settings left at None are then
     settings_type: ClassVar[type]  # of the named tuple that a state keeps of the spec, if there is much to keep
@@ -157,6 +158,15 @@ def logarithm(value: float, base: float) -> float:
     if base == math.e:
         return natural_log(value)
     return natural_log(value) / natural_log(base)
+
+
+def check_corrections(policy: Policy, are_needed: bool, by: str) -> None:
+    """Refuse what a policy cannot do."""
+    if are_needed and not policy.takes_corrections:
+        raise ValueError(
+            f"{policy.label()} takes no corrections, which {by} needs: a reward that was told stays as it is. Leave out "
+            "pending, or choose a policy that takes them, such as ma.SSUCB(beta=1.0) (beta as a number, not \"auto\")"
+        )
 
 
 MOST_SLOTS = 2**27

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ..arithmetic import power
 from ..bases.base import Base
 from ..bases.ucb import UCB, Greedy
-from ..compiled import kernel, rarely, replaced
+from ..compiled import kernel, place_in, rarely, replaced
 from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register, relocate, renew, verb
 from ..contract import learn as base_learns
 from ..specs import Flag, Fraction, Positive, among, number, of_kind
@@ -96,6 +96,8 @@ class BlackboxState(NamedTuple):
     block: blocks.Block = blocks.NO_BLOCK
     limit: float = 0.0  # losses of a block that trigger a restart
     loss: float = 0.0  # of this block
+    awaited: int = 0  # open asks of this block
+    most_awaited: int = 0  # the most there were at a time
     counts: Counts = blocks.NO_COUNTS
 
 
@@ -259,6 +261,8 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
         block=replaced(block, size=size),
         limit=restart_limit(settings, rank, size, horizon),
         loss=0.0,
+        awaited=0,
+        most_awaited=0,
         counts=blocks.with_block(state.counts, size - kept),
     )
 
@@ -270,37 +274,108 @@ def begin_blackbox(state: BlackboxState, key: int) -> BlackboxState:
     return open_block(clean, 1, without_arms(state.start))
 
 
-def ask(state: BlackboxState, round: int, waiting: int) -> Choice:
+def ask(state: BlackboxState, round: int) -> Choice:
     """Whatever the base picks."""
-    slot, probability = pick(state.base, state.key, round, waiting)
+    slot, probability = pick(state.base, state.key, round)
     arm = arm_in(state.start, state.first_arm, slot)
     return Choice(slot=slot, arm=arm, probability=probability, block=state.counts.blocks, round=round)
 
 
-def learn(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
+def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     """Let the base learn, sum the losses, and go on, open the next block, or restart."""
     tails.watch_reward(state.tail, choice.slot, reward)
-    loss = state.loss + (state.settings.top - reward)
     told = replaced(
-        state, base=base_learns(state.base, choice, reward), loss=loss, block=blocks.after_round(state.block)
+        state,
+        base=base_learns(state.base, choice, reward),
+        loss=state.loss + (state.settings.top - reward),
+        block=blocks.after_round(state.block),
     )
-    restarts = loss >= state.limit
-    if rarely(restarts or told.block.left == 0):
-        if restarts:
-            blocks.write_note(state.note, told.block, loss, state.limit)
-            told = replaced(told, counts=blocks.with_restart(told.counts))
-        start = without_arms(told.start) if restarts else with_good_arms(told.start, told)
-        return open_block(told, 1 if restarts else told.block.rank + 1, start)
-    return told
+    return after_block(told) if rarely(has_lost_too_much(told) | (told.block.left == 0)) else told
 
 
-def observe(state: BlackboxState, world: Any, choice: Choice) -> BlackboxState:
+def defer(state: BlackboxState, choice: Choice) -> tuple[BlackboxState, float]:
+    """An open ask is a round of its block, and for the base a play that paid what it expects."""
+    base, presumed = blocks.base_after_ask(state.base, choice)
+    awaited = state.awaited + 1
+    deferred = replaced(
+        state,
+        base=base,
+        block=blocks.after_round(state.block),
+        awaited=awaited,
+        most_awaited=max(awaited, state.most_awaited),
+    )
+    return after_block(deferred) if rarely(deferred.block.left == 0) else deferred, presumed
+
+
+def settle(state: BlackboxState, choice: Choice, presumed: float, reward: float) -> BlackboxState:
+    """A reward of the open block replaces what was presumed; the base may also learn of an arm that stayed since."""
+    if choice.block != state.counts.blocks:
+        slot = slot_in(state.start, state.first_arm, choice.arm)
+        if slot < 0:
+            return blocks.with_ignored(state)
+        tails.watch_reward(state.tail, slot, reward)
+        return replaced(state, base=base_learns(state.base, replaced(choice, slot=slot), reward))
+    tails.watch_reward(state.tail, choice.slot, reward)
+    told = replaced(
+        state,
+        base=blocks.base_after_answer(state.base, choice, presumed, reward),
+        loss=state.loss + (state.settings.top - reward),
+        awaited=state.awaited - 1,
+    )
+    return after_block(told) if has_lost_too_much(told) else told
+
+
+def lose(state: BlackboxState, choice: Choice, presumed: float) -> BlackboxState:
+    """Take back what was presumed."""
+    if choice.block != state.counts.blocks:
+        return state
+    base = blocks.base_after_silence(state.base, choice, presumed)
+    return replaced(state, base=base, awaited=state.awaited - 1)
+
+
+def correct(state: BlackboxState, choice: Choice, told: float, reward: float) -> BlackboxState:
+    """Take back what was told, if its block is open: with the next one the base forgets all."""
+    if choice.block != state.counts.blocks:
+        return blocks.with_ignored(state)
+    base = blocks.base_after_answer(state.base, choice, told, reward)
+    corrected = replaced(state, base=base, loss=state.loss + (told - reward))
+    return after_block(corrected) if has_lost_too_much(corrected) else corrected
+
+
+@kernel
+def has_lost_too_much(state: BlackboxState) -> bool:
+    """Whether the losses of the block reach the limit, beside what late answers cost: a loss for each that was out."""
+    return state.loss >= state.limit + state.most_awaited
+
+
+@kernel
+def after_block(state: BlackboxState) -> BlackboxState:
+    """The next block, or the first one of an episode if this one has lost too much."""
+    restarts = has_lost_too_much(state)
+    counts = state.counts
+    if restarts:
+        blocks.write_note(state.note, state.block, state.loss, state.limit + state.most_awaited)
+        counts = blocks.with_restart(counts)
+    start = without_arms(state.start) if restarts else with_good_arms(state.start, state)
+    return open_block(replaced(state, counts=counts), 1 if restarts else state.block.rank + 1, start)
+
+
+def follow(state: BlackboxState, world: Any) -> BlackboxState:
     """Let the world follow the arms that stayed."""
     return replaced(state, start=followed(state.start, world))
 
 
 blocks.register_policy(
-    BlackboxState, is_cramped=tails.is_too_small, begin=begin_blackbox, ask=ask, learn=learn, observe=observe
+    BlackboxState,
+    is_cramped=tails.is_too_small,
+    begin=begin_blackbox,
+    ask=ask,
+    tell=tell,
+    defer=defer,
+    settle=settle,
+    lose=lose,
+    correct=correct,
+    follow=follow,
 )
 
 
@@ -308,6 +383,8 @@ blocks.register_policy(
 
 # arm_in(start, first_arm, slot) -> the arm in a slot.
 arm_in = verb("arm_in")
+# slot_in(start, first_arm, arm) -> the slot of an arm that was drawn before, or -1.
+slot_in = verb("slot_in")
 # stayed(start) -> how many arms stayed when the block was opened.
 stayed = verb("stayed")
 # without_arms(start) -> start. None stays.
@@ -329,6 +406,7 @@ def new_start(is_warm: bool, slots: int) -> ColdStart | WarmStart:
 register(
     ColdStart,
     arm_in=lambda start, first_arm, slot: first_arm + slot,
+    slot_in=lambda start, first_arm, arm: max(arm - first_arm, -1),
     stayed=lambda start: 0,
     without_arms=lambda start: start,
     with_good_arms=lambda start, state: start,
@@ -342,6 +420,12 @@ def warm_arm_in(start: WarmStart, first_arm: int, slot: int) -> int:
     if slot < start.stayed:
         arm = start.kept[slot]
     return arm
+
+
+def warm_slot_in(start: WarmStart, first_arm: int, arm: int) -> int:
+    """Those that stayed come first; they are older than all others."""
+    slot = arm - first_arm
+    return slot if slot >= start.stayed else place_in(start.kept, start.stayed, arm)
 
 
 def bring_good_arms(start: WarmStart, state: BlackboxState) -> WarmStart:
@@ -368,6 +452,7 @@ def world_follows(start: WarmStart, world: Any) -> WarmStart:
 register(
     WarmStart,
     arm_in=warm_arm_in,
+    slot_in=warm_slot_in,
     stayed=lambda start: start.stayed,
     without_arms=lambda start: replaced(start, stayed=0, moving=0),
     with_good_arms=bring_good_arms,

@@ -1,8 +1,9 @@
 """Blocks: what policies share that play in stretches of known length, and what all policies count of themselves.
 
-A policy's state has a ``counts``; one that plays in blocks also has a ``block``. A reward for a block that is closed is
-counted and otherwise ignored (`tell_in_block`), so that such policies need only say what they ``learn`` from a reward
-of the open one.
+A policy's state has a ``counts``; one that plays in blocks also has a ``block``. Of open asks a policy need know nothing:
+unless it says otherwise, an open ask is no round yet, and its answer is one, when it comes. A reward for a block that
+is closed is then counted and otherwise ignored (`settle_in_block`), so that such policies need only say what they
+learn from a reward of the open one.
 """
 
 import math
@@ -13,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import ceiling
-from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, learn, pick, register
+from ..compiled import kernel, replaced
+from ..contract import Choice, Counts, expected, learn, pick, register, revise, tell
 
 NO_COUNTS = Counts(restarts=0, blocks=0, arms=0, ignored=0)
 
@@ -104,11 +105,17 @@ def assumed_horizon(known: int, rounds: int) -> float:
 # ---------------------------------------------------------------- what most policies do for a verb
 
 
-def tell_in_block(state: Any, choice: Choice, reward: float) -> Any:
+@kernel
+def with_ignored(state: Any) -> Any:
+    """One more reward that came too late."""
+    return replaced(state, counts=replaced(state.counts, ignored=state.counts.ignored + 1))
+
+
+def settle_in_block(state: Any, choice: Choice, presumed: float, reward: float) -> Any:
     """Learn from a reward of the open block; count one that comes too late."""
-    if rarely(choice.block != state.counts.blocks):
-        return replaced(state, counts=replaced(state.counts, ignored=state.counts.ignored + 1))
-    return learn(state, choice, reward)
+    if choice.block != state.counts.blocks:
+        return with_ignored(state)
+    return tell(state, choice, reward)
 
 
 def own_counts(state: Any) -> Counts:
@@ -116,26 +123,42 @@ def own_counts(state: Any) -> Counts:
     return state.counts  # type: ignore[no-any-return]
 
 
-def observe_nothing(state: Any, world: Any, choice: Choice) -> Any:
-    """For policies that see rewards only and leave arms in their slots."""
-    return state
-
-
-def ask_one_arm(state: Any, round: int, waiting: int) -> Choice:
+def ask_one_arm(state: Any, round: int) -> Choice:
     """For policies that keep one arm at a time: the arm in play."""
     return Choice(slot=0, arm=state.arm, probability=1.0, block=state.counts.blocks, round=round)
 
 
-def ask_the_base(state: Any, round: int, waiting: int) -> Choice:
+def ask_the_base(state: Any, round: int) -> Choice:
     """For policies that run a base on the arms from ``first_arm`` on: whatever the base picks."""
-    slot, probability = pick(state.base, state.key, round, waiting)
+    slot, probability = pick(state.base, state.key, round)
     return Choice(
         slot=slot, arm=state.first_arm + slot, probability=probability, block=state.counts.blocks, round=round
     )
 
 
+@kernel
+def base_after_ask(base: Any, choice: Choice) -> tuple[Any, float]:
+    """For an open ask: a play that paid what the base expects, if it expects anything."""
+    presumed = expected(base, choice.slot)
+    return base if math.isnan(presumed) else learn(base, choice, presumed), presumed
+
+
+@kernel
+def base_after_answer(base: Any, choice: Choice, presumed: float, reward: float) -> Any:
+    """The play paid that."""
+    if math.isnan(presumed):
+        return learn(base, choice, reward)
+    return revise(base, choice.slot, 0, reward - presumed)
+
+
+@kernel
+def base_after_silence(base: Any, choice: Choice, presumed: float) -> Any:
+    """No answer will come: as if there had been no play."""
+    return base if math.isnan(presumed) else revise(base, choice.slot, -1, -presumed)
+
+
 def register_policy(state_type: type, **kernels: Callable[..., Any]) -> None:
-    """Give a policy's state its kernels: ``begin``, ``ask``, and ``learn`` or ``tell``; others have a default.
+    """Give a policy's state its kernels: ``begin``, ``ask`` and ``tell``; others have a default.
 
     Examples
     --------
@@ -144,12 +167,7 @@ def register_policy(state_type: type, **kernels: Callable[..., Any]) -> None:
     >>> VERBS["counts"].kernels[CBTState].__name__
     'own_counts'
     """
-    defaults: dict[str, Callable[..., Any]] = {
-        "tell": tell_in_block,
-        "counts": own_counts,
-        "observe": observe_nothing,
-    }
-    register(state_type, **(defaults | kernels))
+    register(state_type, **({"settle": settle_in_block, "counts": own_counts} | kernels))
 
 
 # ---------------------------------------------------------------- outside of kernels

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import power
-from ..compiled import kernel, on_gpu, rarely, replaced, store_both
+from ..compiled import kernel, on_gpu, place_in, rarely, replaced, store_both
 from ..contract import Choice, Counts, begin, relocate
 from ..specs import Flag, Fraction, Positive
 from ..streams import UNSET_KEY, bits_at, index_below, u64
@@ -226,7 +226,7 @@ def begin_elimination(state: EliminationState, key: int) -> EliminationState:
     return open_block(clean, 1, 0)
 
 
-def ask(state: EliminationState, round: int, waiting: int) -> Choice:
+def ask(state: EliminationState, round: int) -> Choice:
     """One of the live arms, uniformly at random."""
     slot = index_below(bits_at(state.key, round, 0), state.live)
     return Choice(
@@ -238,27 +238,59 @@ def ask(state: EliminationState, round: int, waiting: int) -> Choice:
     )
 
 
-def learn(state: EliminationState, choice: Choice, reward: float) -> EliminationState:
+def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationState:
     """Add the weighted loss; eliminate; go on, open the next block, or restart."""
-    told = replaced(state, block=blocks.after_round(state.block), move=STAY)
-    is_over = told.block.left == 0
-    rank = told.block.rank + 1
-    slot = choice.slot
-    if rarely(choice.probability < state.probability):  # arms were dropped since, and others moved into their slots
-        slot = slot_of(state, choice.arm)
-    if slot >= 0:  # a late reward may belong to an arm that is out already
-        score = added_score(state, slot, state.settings.top - reward, choice.probability)
-        tails.watch_reward(state.tail, slot, reward)
-        if rarely(score >= state.limit):
-            told = without(told, slot)
-            if told.live == 0:
-                blocks.write_note(state.note, told.block, score, state.limit)
-                told = replaced(told, counts=blocks.with_restart(told.counts))
-                is_over = True
-                rank = 1
-    if rarely(is_over):
-        return open_block(told, rank, told.live if state.settings.warm_start else 0)
-    return told
+    played = replaced(state, block=blocks.after_round(state.block), move=STAY)
+    tails.watch_reward(state.tail, choice.slot, reward)
+    told = with_loss(played, choice.slot, state.settings.top - reward, choice.probability)
+    return after_block(told) if rarely((told.live == 0) | (told.block.left == 0)) else told
+
+
+def defer(state: EliminationState, choice: Choice) -> tuple[EliminationState, float]:
+    """An open ask is a round of its block. The next block goes on with the arms that live as far as is known."""
+    deferred = replaced(state, block=blocks.after_round(state.block))
+    return after_block(deferred) if rarely(deferred.block.left == 0) else deferred, math.nan
+
+
+def settle(state: EliminationState, choice: Choice, presumed: float, reward: float) -> EliminationState:
+    """Add the weighted loss to the score of the arm, whichever block it was asked for in."""
+    slot = slot_of(state, choice)
+    if rarely(slot < 0):
+        # With a warm start an arm goes only if it is judged. Else it may have gone with its block.
+        is_judged = state.settings.warm_start or choice.block == state.counts.blocks
+        return state if is_judged else blocks.with_ignored(state)
+    tails.watch_reward(state.tail, slot, reward)
+    told = with_loss(state, slot, state.settings.top - reward, choice.probability)
+    return after_block(told) if rarely(told.live == 0) else told
+
+
+def correct(state: EliminationState, choice: Choice, told: float, reward: float) -> EliminationState:
+    """Change the arm's score, if it is still in, and its block open: with the next one all scores begin again."""
+    slot = slot_of(state, choice)
+    if slot < 0 or choice.block != state.counts.blocks:
+        return blocks.with_ignored(state)
+    corrected = with_loss(state, slot, told - reward, choice.probability)
+    return after_block(corrected) if corrected.live == 0 else corrected
+
+
+@kernel
+def with_loss(state: EliminationState, slot: int, loss: float, probability: float) -> EliminationState:
+    """Add the weighted loss of the arm in a slot, which may eliminate it."""
+    score = added_score(state, slot, loss, probability)
+    if rarely(score >= state.limit):
+        if state.live == 1:
+            blocks.write_note(state.note, state.block, score, state.limit)
+        return without(state, slot)
+    return state
+
+
+@kernel
+def after_block(state: EliminationState) -> EliminationState:
+    """The next block, with the survivors if the start is warm; the first one of an episode, if there are none."""
+    is_empty = state.live == 0
+    counts = blocks.with_restart(state.counts) if is_empty else state.counts
+    survivors = state.live if state.settings.warm_start else 0
+    return open_block(replaced(state, counts=counts), 1 if is_empty else state.block.rank + 1, survivors)
 
 
 @kernel
@@ -283,15 +315,14 @@ def without(state: EliminationState, slot: int) -> EliminationState:
 
 
 @kernel
-def slot_of(state: EliminationState, arm: int) -> int:
-    """Where an arm is now; -1 if it was dropped."""
-    for slot in range(state.live):
-        if state.arms[slot] == arm:
-            return slot
-    return -1
+def slot_of(state: EliminationState, choice: Choice) -> int:
+    """Where the arm of a choice is now; -1 if it is out. Mostly it is where it was."""
+    if choice.slot < state.live and state.arms[choice.slot] == choice.arm:
+        return choice.slot
+    return place_in(state.arms, state.live, choice.arm)
 
 
-def observe(state: EliminationState, world: Any, choice: Choice) -> EliminationState:
+def follow(state: EliminationState, world: Any) -> EliminationState:
     """Let the world follow where an arm has moved."""
     move = state.move
     if rarely(move.source != move.target):
@@ -300,5 +331,13 @@ def observe(state: EliminationState, world: Any, choice: Choice) -> EliminationS
 
 
 blocks.register_policy(
-    EliminationState, is_cramped=tails.is_too_small, begin=begin_elimination, ask=ask, learn=learn, observe=observe
+    EliminationState,
+    is_cramped=tails.is_too_small,
+    begin=begin_elimination,
+    ask=ask,
+    tell=tell,
+    defer=defer,
+    settle=settle,
+    correct=correct,
+    follow=follow,
 )

@@ -185,13 +185,13 @@ def begin(state: EmpiricalCBTState, key: int) -> EmpiricalCBTState:
     return open_block(replaced(state, block=blocks.NO_BLOCK, missed=False, counts=blocks.NO_COUNTS), 1)
 
 
-def ask(state: EmpiricalCBTState, round: int, waiting: int) -> Choice:
+def ask(state: EmpiricalCBTState, round: int) -> Choice:
     """The arm that was decided on when the last reward came."""
     slot = state.slot
     return Choice(slot=slot, arm=state.arms[slot], probability=1.0, block=state.counts.blocks, round=round)
 
 
-def learn(state: EmpiricalCBTState, choice: Choice, reward: float) -> EmpiricalCBTState:
+def tell(state: EmpiricalCBTState, choice: Choice, reward: float) -> EmpiricalCBTState:
     """Add the loss, move the bound of its arm, and decide on the next one."""
     loss = 1.0 - reward
     told = replaced(state, block=blocks.after_round(state.block), loss=state.loss + loss)
@@ -227,4 +227,4 @@ def with_next_arm(state: EmpiricalCBTState) -> EmpiricalCBTState:
     )
 
 
-blocks.register_policy(EmpiricalCBTState, begin=begin, ask=ask, learn=learn)
+blocks.register_policy(EmpiricalCBTState, begin=begin, ask=ask, tell=tell)

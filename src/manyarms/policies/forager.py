@@ -51,6 +51,9 @@ BETS = (1 / 2, 1 / 10, 1 / 50)
 CLEARLY = 1.05
 """By this factor more than a fresh arm: what is earned before a search can be too dear, and what may be lost."""
 
+AWAITED = 2.0
+"""The bound of an arm whose first answer is out: no loss is so large, and only a slot without an arm goes first."""
+
 ARMS_REMEMBERED = 100.0
 """Of the arms better than the average, so many make kappa; the older ones fade."""
 
@@ -513,7 +516,7 @@ def begin(state: ForagerState, key: int) -> ForagerState:
     return clean
 
 
-def ask(state: ForagerState, round: int, waiting: int) -> Choice:
+def ask(state: ForagerState, round: int) -> Choice:
     """The arm that was decided on when the last reward came."""
     slot = state.slot
     return Choice(slot=slot, arm=state.arms[slot], probability=1.0, block=1, round=round)
@@ -573,4 +576,13 @@ def with_next_arm(state: ForagerState, banned: int) -> ForagerState:
     return replaced(state, slot=fresh_slot(state, state.counts.arms), counts=with_arm(state.counts))
 
 
-register_policy(ForagerState, begin=begin, ask=ask, tell=tell)
+def defer(state: ForagerState, choice: Choice) -> tuple[ForagerState, float]:
+    """Go on with an arm that is known; of one that is not, a single look is enough until its answer comes."""
+    slot = choice.slot
+    if state.plays[slot] > 0:
+        return state, math.nan
+    place(state, slot, AWAITED)
+    return with_next_arm(state, slot), math.nan
+
+
+register_policy(ForagerState, begin=begin, ask=ask, tell=tell, defer=defer)

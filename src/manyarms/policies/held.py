@@ -52,7 +52,7 @@ def begin_held(state: Any, key: int) -> Any:
     return open_block(clean, 1)
 
 
-def learn_held(state: Any, choice: Choice, reward: float) -> Any:
+def tell_held(state: Any, choice: Choice, reward: float) -> Any:
     """Take in the reward of the arm in play; a fresh arm if the block is over."""
     told = replaced(state, block=blocks.after_round(state.block))
     is_of_arm = choice.arm == state.arm  # a late reward may belong to an arm that was left
@@ -65,4 +65,4 @@ def learn_held(state: Any, choice: Choice, reward: float) -> Any:
 
 def register_held(state_type: type, **kernels: Any) -> None:
     """Give such a policy's state its kernels: ``prepared``, ``with_level`` and ``judged``."""
-    blocks.register_policy(state_type, begin=begin_held, ask=blocks.ask_one_arm, learn=learn_held, **kernels)
+    blocks.register_policy(state_type, begin=begin_held, ask=blocks.ask_one_arm, tell=tell_held, **kernels)

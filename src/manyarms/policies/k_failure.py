@@ -72,7 +72,7 @@ def begin(state: KFailureState, key: int) -> KFailureState:
     return with_fresh_arm(replaced(state, counts=NO_COUNTS))
 
 
-def learn(state: KFailureState, choice: Choice, reward: float) -> KFailureState:
+def tell(state: KFailureState, choice: Choice, reward: float) -> KFailureState:
     """Count failures; a fresh arm after the k-th."""
     failed = state.failed + (1 if reward < 1.0 else 0)
     if failed == state.failures:
@@ -80,4 +80,4 @@ def learn(state: KFailureState, choice: Choice, reward: float) -> KFailureState:
     return replaced(state, failed=failed)
 
 
-register_policy(KFailureState, begin=begin, ask=ask_one_arm, learn=learn)
+register_policy(KFailureState, begin=begin, ask=ask_one_arm, tell=tell)

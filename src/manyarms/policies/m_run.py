@@ -148,12 +148,12 @@ def begin(state: MRunState, key: int) -> MRunState:
     return open_block(replaced(state, block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS), 1)
 
 
-def ask(state: MRunState, round: int, waiting: int) -> Choice:
+def ask(state: MRunState, round: int) -> Choice:
     """The arm in play."""
     return Choice(slot=state.slot, arm=state.arm, probability=1.0, block=state.counts.blocks, round=round)
 
 
-def learn(state: MRunState, choice: Choice, reward: float) -> MRunState:
+def tell(state: MRunState, choice: Choice, reward: float) -> MRunState:
     """Count successes of the arm in play until it is played for good."""
     told = replaced(state, block=blocks.after_round(state.block))
     if rarely(blocks.is_over(told.block, state.settings.horizon)):
@@ -180,4 +180,4 @@ def after_failure(state: MRunState) -> MRunState:
     return replaced(told, slot=other, arm=state.counts.arms, successes=0, counts=blocks.with_arm(state.counts))
 
 
-blocks.register_policy(MRunState, begin=begin, ask=ask, learn=learn)
+blocks.register_policy(MRunState, begin=begin, ask=ask, tell=tell)

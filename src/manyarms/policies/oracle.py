@@ -88,7 +88,7 @@ def begin(state: OracleState, key: int) -> OracleState:
     return replaced(state, leaves=leaves, counts=with_block(NO_COUNTS, 0))
 
 
-def ask(state: OracleState, round: int, waiting: int) -> Choice:
+def ask(state: OracleState, round: int) -> Choice:
     """The best arm it keeps."""
     slot = leader(state.best, state.leaves)
     return Choice(slot=slot, arm=state.arms[slot], probability=1.0, block=1, round=round)

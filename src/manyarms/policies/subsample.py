@@ -116,17 +116,58 @@ def begin_subsample(state: SubsampleState, key: int) -> SubsampleState:
     return open_block(clean, 1)
 
 
-def learn(state: SubsampleState, choice: Choice, reward: float) -> SubsampleState:
+def tell(state: SubsampleState, choice: Choice, reward: float) -> SubsampleState:
     """Let the base learn; a known horizon that has passed changes nothing."""
     tails.watch_reward(state.tail, choice.slot, reward)
-    told = replaced(state, base=base_learns(state.base, choice, reward), block=blocks.after_round(state.block))
-    if rarely(told.block.left == 0) and (state.settings.horizon == 0 or is_pilot(state, state.block.rank)):
-        return open_block(told, told.block.rank + 1)
-    return told
+    return after_round(replaced(state, base=base_learns(state.base, choice, reward)))
+
+
+def defer(state: SubsampleState, choice: Choice) -> tuple[SubsampleState, float]:
+    """An open ask is a round of its block, and for the base a play that paid what it expects."""
+    base, presumed = blocks.base_after_ask(state.base, choice)
+    return after_round(replaced(state, base=base)), presumed
+
+
+@kernel
+def settle(state: SubsampleState, choice: Choice, presumed: float, reward: float) -> SubsampleState:
+    """Let the base learn, unless all arms are others now."""
+    if choice.block != state.counts.blocks:
+        return blocks.with_ignored(state)
+    tails.watch_reward(state.tail, choice.slot, reward)
+    return replaced(state, base=blocks.base_after_answer(state.base, choice, presumed, reward))
+
+
+def lose(state: SubsampleState, choice: Choice, presumed: float) -> SubsampleState:
+    """Take back what was presumed."""
+    if choice.block != state.counts.blocks:
+        return state
+    return replaced(state, base=blocks.base_after_silence(state.base, choice, presumed))
+
+
+def correct(state: SubsampleState, choice: Choice, told: float, reward: float) -> SubsampleState:
+    """Take back what was told."""
+    return settle(state, choice, told, reward)
+
+
+@kernel
+def after_round(state: SubsampleState) -> SubsampleState:
+    """The next block, if this one is over and there is one after it."""
+    played = replaced(state, block=blocks.after_round(state.block))
+    if rarely(played.block.left == 0) and (state.settings.horizon == 0 or is_pilot(state, state.block.rank)):
+        return open_block(played, played.block.rank + 1)
+    return played
 
 
 blocks.register_policy(
-    SubsampleState, is_cramped=tails.is_too_small, begin=begin_subsample, ask=blocks.ask_the_base, learn=learn
+    SubsampleState,
+    is_cramped=tails.is_too_small,
+    begin=begin_subsample,
+    ask=blocks.ask_the_base,
+    tell=tell,
+    defer=defer,
+    settle=settle,
+    lose=lose,
+    correct=correct,
 )
 
 

@@ -92,6 +92,11 @@ class SubsamplingPolicy(Policy, abstract=True):
         super().__post_init__()
         checked_top(type(self).__name__, self.beta, getattr(self, "top", 1.0))
 
+    @property
+    def takes_corrections(self) -> bool:  # type: ignore[override]
+        """Sums can be corrected. What an arm survived, from which beta is estimated, cannot."""
+        return not isinstance(self.beta, str) and getattr(getattr(self, "base", None), "takes_corrections", True)
+
     @abc.abstractmethod
     def slots_for(self, beta: float, rounds: int) -> int:
         """The largest subsample that can be drawn within ``rounds`` rounds if beta is at most this."""

@@ -55,7 +55,7 @@ def begin(state: UniformPlayState, key: int) -> UniformPlayState:
     return UniformPlayState(counts=with_block(NO_COUNTS, 0))
 
 
-def ask(state: UniformPlayState, round: int, waiting: int) -> Choice:
+def ask(state: UniformPlayState, round: int) -> Choice:
     """The next arm of the reservoir."""
     return Choice(slot=0, arm=round - 1, probability=1.0, block=1, round=round)
 

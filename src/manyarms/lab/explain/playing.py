@@ -32,18 +32,20 @@ def played(
 ) -> tuple[NDArray[np.float64], Log, list[dict[str, Any]]]:
     """Play one replication: its numbers at the checkpoints, its log, and a note about each restart of the policy."""
     run = Run(cell.policy, Job(cell.world, cell.horizon, 1, seed, checkpoints, first=replication))
-    new_policy, new_world, _ = run.states()
+    new = run.states()
     key = replication_key(seed, replication)
-    policy, world = begin(new_policy, policy_key(key, run.spec.digest())), begin(new_world, key)
+    policy, world = begin(new.policy, policy_key(key, run.spec.digest())), begin(new.world, key)
+    post = begin(new.post, key)
     log = new_log(cell.horizon)
     sums = Sums(0, 0.0, 0.0)
     notes = []
     for place, checkpoint in enumerate(checkpoints.tolist()):
         while sums.round < checkpoint:
             restarts = counts(policy).restarts
-            policy, world = mapped(typed, policy, new_policy), mapped(typed, world, new_world)
+            policy, world = mapped(typed, policy, new.policy), mapped(typed, world, new.world)
+            post = mapped(typed, post, new.post)
             with compile_errors(run.name):
-                policy, world, sums = play_on(policy, world, log, sums, cell.world.top, checkpoint)
+                policy, world, post, sums = play_on(policy, world, post, log, sums, cell.world.top, checkpoint)
             if counts(policy).restarts > restarts:
                 notes.append(restart_note(run.spec, policy, sums.round))
         write_checkpoint(run.out, 0, place, sums.regret, sums.total, counts(policy), world)
@@ -51,16 +53,18 @@ def played(
 
 
 @loop
-def play_on(policy: Any, world: Any, log: Log, sums: Sums, top: float, last: int) -> tuple[Any, Any, Sums]:
+def play_on(
+    policy: Any, world: Any, post: Any, log: Log, sums: Sums, top: float, last: int
+) -> tuple[Any, Any, Any, Sums]:
     """Play on until the policy has restarted or round ``last`` is over."""
     restarts = counts(policy).restarts
     round, regret, total = sums
     while round < last and counts(policy).restarts == restarts:
         round += 1
-        policy, world, mean, reward = play_round(policy, world, log, round)
+        policy, world, post, mean, reward = play_round(policy, world, post, log, round)
         regret += top - mean
         total += reward
-    return policy, world, Sums(round, regret, total)
+    return policy, world, post, Sums(round, regret, total)
 
 
 def typed(number: Any, started: Any) -> Any:

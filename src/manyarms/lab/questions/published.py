@@ -121,15 +121,40 @@ def begin_capped(state: CappedState, key: int) -> CappedState:
     return replaced(state, policy=contract.begin(state.policy, key), key=key, opened=0, past=NO_COUNTS)
 
 
-def ask_capped(state: CappedState, round: int, waiting: int) -> contract.Choice:
+def ask_capped(state: CappedState, round: int) -> contract.Choice:
     """What the policy asks for; its arms and blocks are numbered on."""
-    return numbered_on(contract.ask(state.policy, round, waiting), state.past, 1)
+    return numbered_on(contract.ask(state.policy, round), state.past, 1)
 
 
 def tell_capped(state: CappedState, choice: contract.Choice, reward: float) -> CappedState:
-    """Tell the policy; when it opens one block too many in its episode, begin it anew instead."""
+    """Tell the policy."""
+    return capped(state, contract.tell(state.policy, numbered_on(choice, state.past, -1), reward))
+
+
+def defer_capped(state: CappedState, choice: contract.Choice) -> tuple[CappedState, float]:
+    """What the policy does about an open ask."""
+    policy, presumed = contract.defer(state.policy, numbered_on(choice, state.past, -1))
+    return capped(state, policy), presumed
+
+
+def settle_capped(state: CappedState, choice: contract.Choice, presumed: float, reward: float) -> CappedState:
+    """Tell the policy, unless it has begun anew since."""
+    if choice.block <= state.past.blocks:
+        return replaced(state, past=replaced(state.past, ignored=state.past.ignored + 1))
+    return capped(state, contract.settle(state.policy, numbered_on(choice, state.past, -1), presumed, reward))
+
+
+def lose_capped(state: CappedState, choice: contract.Choice, presumed: float) -> CappedState:
+    """Tell the policy, unless it has begun anew since."""
+    if choice.block <= state.past.blocks:
+        return state
+    return capped(state, contract.lose(state.policy, numbered_on(choice, state.past, -1), presumed))
+
+
+@kernel
+def capped(state: CappedState, policy: Any) -> CappedState:
+    """The policy as it is now; when it has opened one block too many in its episode, it begins anew instead."""
     before = contract.counts(state.policy)
-    policy = contract.tell(state.policy, numbered_on(choice, state.past, -1), reward)
     after = contract.counts(policy)
     opened = state.opened
     if after.restarts != before.restarts:
@@ -140,9 +165,9 @@ def tell_capped(state: CappedState, choice: contract.Choice, reward: float) -> C
     return replaced(state, policy=policy, opened=opened)
 
 
-def observe_capped(state: CappedState, world: Any, choice: contract.Choice) -> CappedState:
+def follow_capped(state: CappedState, world: Any) -> CappedState:
     """Pass it on."""
-    return replaced(state, policy=contract.observe(state.policy, world, numbered_on(choice, state.past, -1)))
+    return replaced(state, policy=contract.follow(state.policy, world))
 
 
 def counts_capped(state: CappedState) -> contract.Counts:
@@ -151,7 +176,15 @@ def counts_capped(state: CappedState) -> contract.Counts:
 
 
 register_policy(
-    CappedState, begin=begin_capped, ask=ask_capped, tell=tell_capped, counts=counts_capped, observe=observe_capped
+    CappedState,
+    begin=begin_capped,
+    ask=ask_capped,
+    tell=tell_capped,
+    defer=defer_capped,
+    settle=settle_capped,
+    lose=lose_capped,
+    counts=counts_capped,
+    follow=follow_capped,
 )
 
 
