@@ -111,8 +111,8 @@ begin = verb("begin")
 ask = verb("ask")
 # tell(state, choice, reward) -> state. The answer, right after the ask.
 tell = verb("tell")
-# defer(state, choice) -> (state, presumed). Something else comes before the answer: what the policy takes the reward to
-# be until then, or nan if it assumes nothing.
+# defer(state, choice) -> (state, presumed). Something else comes before the answer: what the policy takes the reward
+# to be until then, or nan if it assumes nothing.
 defer = verb("defer", default=lambda state, choice: (state, math.nan))
 # settle(state, choice, presumed, reward) -> state. The answer to a deferred ask.
 settle = verb("settle", default=lambda state, choice, presumed, reward: tell(state, choice, reward))
@@ -140,7 +140,8 @@ pick = verb("pick")
 learn = verb("learn")
 # expected(base, slot) -> the reward that it expects of the arm in a slot, or nan: open asks teach it nothing then.
 expected = verb("expected", default=lambda base, slot: math.nan)
-# revise(base, slot, plays, total) -> base. Add to the plays and rewards of a slot: what was expected came out otherwise.
+# revise(base, slot, plays, total) -> base. Add to the plays and rewards of a slot: what was expected came out
+# otherwise.
 revise = verb("revise", default=lambda base, slot, plays, total: base)
 # plays_of(base, slot) -> how many rewards of the arm in a slot it has learned since it was renewed.
 plays_of = verb("plays_of")

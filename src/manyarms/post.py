@@ -1,9 +1,10 @@
 """The post: open asks of a simulation, and what the policy hears in every round.
 
-A wheel with a place for every round that the longest answer can take. What is due lies in a list at the place of its
-round, in the order in which it was put there; the ask itself lies at the place of its own round, which is free again when
-the wheel has turned. So a round costs the same whatever is open, nothing is allocated, and memory follows the longest
-delay alone. With answers at once there is no wheel: the type says so to the compiler.
+A wheel with a place for every round that the longest answer can take. An ask lies at the place of its own round, which
+is free again when the wheel has turned. What is due in a round hangs on a string at the place of that round, in the
+order in which it was hung there; the string begins with a knot, so that the first is hung like all others. So a round
+costs the same whatever is open, nothing is allocated, and memory follows the longest delay alone. With answers at once
+there is no wheel: the type says so to the compiler.
 """
 
 import math
@@ -12,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import kernel, replaced, store_both
+from .compiled import kernel, replaced
 from .contract import Choice, Nothing, correct, defer, follow, lose, register, settle, tell, verb
 from .feedbacks import AtOnce, Feedback, answer_at, first_answer, is_correction
-from .streams import FEEDBACK_STREAM, UNSET_KEY, stream_key
+from .streams import FEEDBACK_STREAM, UNSET_KEY, stream_key, u64
 
 
 class NoPost(Nothing):
@@ -37,15 +38,11 @@ class Post(NamedTuple):
 
     rule: Any  # when what is heard
     manner: Any  # what a policy is told of an open ask
-    first: NDArray[np.int64]  # place of a round -> place of the first ask that is due then; -1 for none
-    last: NDArray[np.int64]  # the last of them
-    after: NDArray[np.int64]  # place of an ask -> place of the ask that is due after it in the same round
-    slots: NDArray[np.int64]  # place of an ask -> its choice, …
-    probabilities: NDArray[np.float64]
-    arms: NDArray[np.int64]
-    rewards: NDArray[np.float64]  # … what came of it …
-    blocks: NDArray[np.int64]
-    presumed: NDArray[np.float64]  # … and what the policy takes the reward to be
+    last: NDArray[np.int64]  # place of a round to come -> the last ask that is due then, or the knot of that place
+    after: NDArray[np.int64]  # ask, or knot -> the ask that is due next in the same round; -1 for none
+    asks: NDArray[np.int64]  # for each ask: slot, arm, block and round
+    numbers: NDArray[np.float64]  # for each ask: probability, reward, what the policy takes the reward to be, nothing
+    mask: int  # places - 1; their number is a power of two
     key: int = UNSET_KEY
 
 
@@ -63,17 +60,22 @@ def new_post(feedback: Feedback) -> NoPost | Post:
     """The post for a feedback, with room for the open asks of one replication."""
     if isinstance(feedback, AtOnce):
         return NoPost()
-    size = 1 << feedback.longest.bit_length()  # a power of two above the longest delay
-    places = {name: np.zeros(size, dtype=np.int64) for name in ("first", "last", "after", "slots", "arms", "blocks")}
-    numbers = {name: np.zeros(size, dtype=np.float64) for name in ("probabilities", "rewards", "presumed")}
-    manner = Believed() if feedback.pending is None else Assumed(reward=feedback.pending)
-    return Post(rule=feedback.rule(), manner=manner, **places, **numbers)
+    places = 1 << feedback.longest.bit_length()  # a power of two above the longest delay
+    return Post(
+        rule=feedback.rule(),
+        manner=Believed() if feedback.pending is None else Assumed(reward=feedback.pending),
+        last=np.zeros(places, dtype=np.int64),
+        after=np.zeros(2 * places, dtype=np.int64),  # asks, then knots
+        asks=np.zeros(4 * places, dtype=np.int64),
+        numbers=np.zeros(4 * places, dtype=np.float64),
+        mask=places - 1,
+    )
 
 
 def begin_post(post: Post, key: int) -> Post:
     """Nothing is open."""
-    for place in range(post.first.size):
-        post.first[place] = -1
+    for place in range(post.mask + 1):
+        untie(post, place)
     return replaced(post, key=stream_key(key, FEEDBACK_STREAM, 0))
 
 
@@ -81,59 +83,73 @@ def deliver_late(post: Post, policy: Any, world: Any, choice: Choice, round: int
     """Tell, or put the ask on the wheel; then hand out what is due."""
     delay = first_answer(post.rule, post.key, round, reward)
     told, _ = answer_at(post.rule, post.key, round, delay, reward)
+    here = round & post.mask
     if delay == 0 and not math.isnan(told):
         policy = tell(policy, choice, told)
     else:
         policy, presumed = opened(post.manner, policy, choice)
-        put(post, choice, round, reward, presumed)
-        hang(post, round & (post.first.size - 1), round + delay)
+        put(post, here, choice, reward, presumed)
+        hang(post, here, round + delay)
     policy = follow(policy, world)
-    place = post.first[round & (post.first.size - 1)]
-    post.first[round & (post.first.size - 1)] = -1
-    while place >= 0:
-        after = post.after[place]
-        policy = follow(heard(post, policy, place, round), world)
-        place = after
+    ask = post.after[u64(knot(post, here))]
+    untie(post, here)
+    while ask >= 0:
+        after = post.after[u64(ask)]
+        policy = follow(heard(post, policy, ask, round), world)
+        ask = after
     return post, policy
 
 
 @kernel
-def put(post: Post, choice: Choice, round: int, reward: float, presumed: float) -> None:
-    """Keep an ask at the place of its round."""
-    place = round & (post.first.size - 1)
-    store_both(post.slots, post.probabilities, place, choice.slot, choice.probability)
-    store_both(post.arms, post.rewards, place, choice.arm, reward)
-    store_both(post.blocks, post.presumed, place, choice.block, presumed)
+def put(post: Post, ask: int, choice: Choice, reward: float, presumed: float) -> None:
+    """Keep an ask."""
+    post.asks[u64(4 * ask)] = choice.slot
+    post.asks[u64(4 * ask + 1)] = choice.arm
+    post.asks[u64(4 * ask + 2)] = choice.block
+    post.asks[u64(4 * ask + 3)] = choice.round
+    post.numbers[u64(4 * ask)] = choice.probability
+    post.numbers[u64(4 * ask + 1)] = reward
+    post.numbers[u64(4 * ask + 2)] = presumed
 
 
 @kernel
-def hang(post: Post, place: int, due: int) -> None:
-    """The ask at a place is due in a round, after all others that are."""
-    wheel = due & (post.first.size - 1)
-    post.after[place] = -1
-    if post.first[wheel] < 0:
-        post.first[wheel] = place
-    else:
-        post.after[post.last[wheel]] = place
-    post.last[wheel] = place
+def knot(post: Post, place: int) -> int:
+    """Where the string of a place begins."""
+    return post.mask + 1 + place
 
 
 @kernel
-def heard(post: Post, policy: Any, place: int, round: int) -> Any:
-    """What is due of the ask at a place comes in this round."""
-    age = (round - place) & (post.first.size - 1)
+def untie(post: Post, place: int) -> None:
+    """Nothing hangs there."""
+    post.after[u64(knot(post, place))] = -1
+    post.last[u64(place)] = knot(post, place)
+
+
+@kernel
+def hang(post: Post, ask: int, due: int) -> None:
+    """An ask is due in a round, after all others that are; without a branch, which would be decided by chance."""
+    place = due & post.mask
+    post.after[u64(post.last[u64(place)])] = ask
+    post.after[u64(ask)] = -1
+    post.last[u64(place)] = ask
+
+
+@kernel
+def heard(post: Post, policy: Any, ask: int, round: int) -> Any:
+    """What is due of an ask comes in this round."""
     choice = Choice(
-        slot=post.slots[place],
-        arm=post.arms[place],
-        probability=post.probabilities[place],
-        block=post.blocks[place],
-        round=round - age,
+        slot=post.asks[u64(4 * ask)],
+        arm=post.asks[u64(4 * ask + 1)],
+        probability=post.numbers[u64(4 * ask)],
+        block=post.asks[u64(4 * ask + 2)],
+        round=post.asks[u64(4 * ask + 3)],
     )
-    told, more = answer_at(post.rule, post.key, round - age, age, post.rewards[place])
-    presumed = post.presumed[place]
+    age = round - choice.round
+    told, more = answer_at(post.rule, post.key, choice.round, age, post.numbers[u64(4 * ask + 1)])
+    presumed = post.numbers[u64(4 * ask + 2)]
     if more > 0:
-        post.presumed[place] = told
-        hang(post, place, round + more)
+        post.numbers[u64(4 * ask + 2)] = told
+        hang(post, ask, round + more)
     return closed(post.manner, policy, choice, presumed, told, is_correction(post.rule, age))
 
 

@@ -349,30 +349,35 @@ def learn(base: AsymptoticUCBState, choice: Choice, reward: float) -> Asymptotic
     told = base.told + 1
     clock = ticked(base.clock, told + 1)
     level = base.sigma * math.sqrt(2.0 * clock.confidence)
-    mean = total / plays
-    slope = 1.0 / math.sqrt(plays)
+    lease = with_line(base, slot, total / plays, 1.0 / math.sqrt(plays), level, told + 1)
+    return replaced(base, told=told, clock=clock, lease=lease)
+
+
+@kernel
+def with_line(base: AsymptoticUCBState, slot: int, mean: float, slope: float, level: float, round: int) -> Lease:
+    """Give an arm its line, and settle the tree; return the lease then.
+
+    With a lease, the tree is left as it is: its games on the leader's path are stale, and are played again at
+    the end of the lease. Line and plain formula differ by less than DOUBT, for the leader and for its rivals.
+    """
     base.lines[2 * slot] = mean
     base.lines[2 * slot + 1] = slope
-    # With a lease, the tree is left as it is: its games on the leader's path are stale, and are played again at
-    # the end of the lease. Line and plain formula differ by less than DOUBT, for the leader and for its rivals.
     lease = base.lease
     index = mean + level * slope
     if rarely((slot != lease.slot) | (level > lease.until) | (index <= lease.bound + 2.0 * DOUBT)):
         if rarely(slot != lease.slot):
-            settle(base, base.leaves + lease.slot, level, told + 1)
-        lease = new_lease(base, slot, level, told + 1)
-    return replaced(base, told=told, clock=clock, lease=lease)
+            settle(base, base.leaves + lease.slot, level, round)
+        lease = new_lease(base, slot, level, round)
+    return lease
 
 
 def revise(base: AsymptoticUCBState, slot: int, plays: int, total: float) -> AsymptoticUCBState:
-    """Move the arm's line, at the level of the coming round, and settle the tree; a lease has to be earned again."""
+    """Move the arm's line, at the level of the coming round."""
     plays, total = add_to(base.rewards, slot, plays, total)
-    base.lines[2 * slot] = total / plays if plays > 0 else UNTRIED
-    base.lines[2 * slot + 1] = 1.0 / math.sqrt(plays) if plays > 0 else 0.0
+    mean = total / plays if plays > 0 else UNTRIED
+    slope = 1.0 / math.sqrt(plays) if plays > 0 else 0.0
     level = base.sigma * math.sqrt(2.0 * base.clock.confidence)
-    if slot != base.lease.slot:
-        settle(base, base.leaves + base.lease.slot, level, base.told + 1)
-    return replaced(base, lease=new_lease(base, slot, level, base.told + 1))
+    return replaced(base, lease=with_line(base, slot, mean, slope, level, base.told + 1))
 
 
 register(

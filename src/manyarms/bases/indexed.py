@@ -78,6 +78,4 @@ def with_index(base: IndexedState, slot: int, index: float) -> IndexedState:
     return replaced(base, leader=slot_of(leader, base.leaves))
 
 
-register(
-    IndexedState, renew=renew, pick=pick, learn=learn, expected=expected_in, revise=revise, plays_of=plays_in
-)
+register(IndexedState, renew=renew, pick=pick, learn=learn, expected=expected_in, revise=revise, plays_of=plays_in)

@@ -104,9 +104,7 @@ def drop_the_worse(base: SuccessiveEliminationState) -> int:
     return kept
 
 
-def revise(
-    base: SuccessiveEliminationState, slot: int, plays: int, total: float
-) -> SuccessiveEliminationState:
+def revise(base: SuccessiveEliminationState, slot: int, plays: int, total: float) -> SuccessiveEliminationState:
     """Count otherwise what was counted; what was dropped stays dropped."""
     add_to(base.rewards, slot, plays, total)
     return base

@@ -98,6 +98,4 @@ def revise(base: ThompsonState, slot: int, plays: int, total: float) -> Thompson
     return base
 
 
-register(
-    ThompsonState, renew=renew, pick=pick, learn=learn, expected=expected_in, revise=revise, plays_of=plays_in
-)
+register(ThompsonState, renew=renew, pick=pick, learn=learn, expected=expected_in, revise=revise, plays_of=plays_in)

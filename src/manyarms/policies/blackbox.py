@@ -312,7 +312,7 @@ def settle(state: BlackboxState, choice: Choice, presumed: float, reward: float)
     if choice.block != state.counts.blocks:
         slot = slot_in(state.start, state.first_arm, choice.arm)
         if slot < 0:
-            return blocks.with_ignored(state)
+            return replaced(state, counts=blocks.with_ignored(state.counts))
         tails.watch_reward(state.tail, slot, reward)
         return replaced(state, base=base_learns(state.base, replaced(choice, slot=slot), reward))
     tails.watch_reward(state.tail, choice.slot, reward)
@@ -336,7 +336,7 @@ def lose(state: BlackboxState, choice: Choice, presumed: float) -> BlackboxState
 def correct(state: BlackboxState, choice: Choice, told: float, reward: float) -> BlackboxState:
     """Take back what was told, if its block is open: with the next one the base forgets all."""
     if choice.block != state.counts.blocks:
-        return blocks.with_ignored(state)
+        return replaced(state, counts=blocks.with_ignored(state.counts))
     base = blocks.base_after_answer(state.base, choice, told, reward)
     corrected = replaced(state, base=base, loss=state.loss + (told - reward))
     return after_block(corrected) if has_lost_too_much(corrected) else corrected

@@ -1,9 +1,8 @@
 """Blocks: what policies share that play in stretches of known length, and what all policies count of themselves.
 
-A policy's state has a ``counts``; one that plays in blocks also has a ``block``. Of open asks a policy need know nothing:
-unless it says otherwise, an open ask is no round yet, and its answer is one, when it comes. A reward for a block that
-is closed is then counted and otherwise ignored (`settle_in_block`), so that such policies need only say what they
-learn from a reward of the open one.
+A policy's state has a ``counts``; one that plays in blocks also has a ``block``. Of open asks a policy need know
+nothing: unless it says otherwise, an open ask is no round yet, and its answer is one, when it comes. A reward for a
+block that is closed is then counted and otherwise ignored (`settle_in_block`).
 """
 
 import math
@@ -86,6 +85,12 @@ def with_restart(counts: Counts) -> Counts:
 
 
 @kernel
+def with_ignored(counts: Counts) -> Counts:
+    """One more reward that came too late."""
+    return replaced(counts, ignored=counts.ignored + 1)
+
+
+@kernel
 def rounded_up(value: float) -> int:
     """The ceiling, forgiving the rounding error of powers: 2^(9 · 0.8 / 1.8) is 16, not 16 + 1e-15."""
     return ceiling(value * (1.0 - 1e-12))
@@ -105,16 +110,10 @@ def assumed_horizon(known: int, rounds: int) -> float:
 # ---------------------------------------------------------------- what most policies do for a verb
 
 
-@kernel
-def with_ignored(state: Any) -> Any:
-    """One more reward that came too late."""
-    return replaced(state, counts=replaced(state.counts, ignored=state.counts.ignored + 1))
-
-
 def settle_in_block(state: Any, choice: Choice, presumed: float, reward: float) -> Any:
     """Learn from a reward of the open block; count one that comes too late."""
     if choice.block != state.counts.blocks:
-        return with_ignored(state)
+        return replaced(state, counts=with_ignored(state.counts))
     return tell(state, choice, reward)
 
 
@@ -167,7 +166,8 @@ def register_policy(state_type: type, **kernels: Callable[..., Any]) -> None:
     >>> VERBS["counts"].kernels[CBTState].__name__
     'own_counts'
     """
-    register(state_type, **({"settle": settle_in_block, "counts": own_counts} | kernels))
+    defaults: dict[str, Callable[..., Any]] = {"settle": settle_in_block, "counts": own_counts}
+    register(state_type, **(defaults | kernels))
 
 
 # ---------------------------------------------------------------- outside of kernels

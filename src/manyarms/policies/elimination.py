@@ -258,7 +258,7 @@ def settle(state: EliminationState, choice: Choice, presumed: float, reward: flo
     if rarely(slot < 0):
         # With a warm start an arm goes only if it is judged. Else it may have gone with its block.
         is_judged = state.settings.warm_start or choice.block == state.counts.blocks
-        return state if is_judged else blocks.with_ignored(state)
+        return state if is_judged else replaced(state, counts=blocks.with_ignored(state.counts))
     tails.watch_reward(state.tail, slot, reward)
     told = with_loss(state, slot, state.settings.top - reward, choice.probability)
     return after_block(told) if rarely(told.live == 0) else told
@@ -268,7 +268,7 @@ def correct(state: EliminationState, choice: Choice, told: float, reward: float)
     """Change the arm's score, if it is still in, and its block open: with the next one all scores begin again."""
     slot = slot_of(state, choice)
     if slot < 0 or choice.block != state.counts.blocks:
-        return blocks.with_ignored(state)
+        return replaced(state, counts=blocks.with_ignored(state.counts))
     corrected = with_loss(state, slot, told - reward, choice.probability)
     return after_block(corrected) if corrected.live == 0 else corrected
 

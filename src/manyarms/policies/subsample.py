@@ -132,7 +132,7 @@ def defer(state: SubsampleState, choice: Choice) -> tuple[SubsampleState, float]
 def settle(state: SubsampleState, choice: Choice, presumed: float, reward: float) -> SubsampleState:
     """Let the base learn, unless all arms are others now."""
     if choice.block != state.counts.blocks:
-        return blocks.with_ignored(state)
+        return replaced(state, counts=blocks.with_ignored(state.counts))
     tails.watch_reward(state.tail, choice.slot, reward)
     return replaced(state, base=blocks.base_after_answer(state.base, choice, presumed, reward))
 
