@@ -5,9 +5,9 @@ whose expectation is the mean.
 """
 
 import dataclasses
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-from .contract import Nothing, register
+from .contract import register
 from .specs import Part, Positive, exported
 from .streams import beta_draw, uniform
 
@@ -16,10 +16,6 @@ class Noise(Part, abstract=True):
     """Abstract: how a reward is drawn from a mean."""
 
     kind: ClassVar[str] = "noise"
-
-
-class BernoulliState(Nothing):
-    """Nothing to carry."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,19 +29,13 @@ class Bernoulli(Noise):
     {'type': 'Bernoulli'}
     """
 
-    state_type: ClassVar = BernoulliState
 
-
-def bernoulli_reward(noise: BernoulliState, mean: float, bits: int) -> float:
+def bernoulli_reward(noise: Bernoulli, mean: float, bits: int) -> float:
     """A coin with the mean's bias."""
     return 1.0 if uniform(bits) < mean else 0.0
 
 
-register(BernoulliState, reward_of=bernoulli_reward)
-
-
-class GapUniformState(Nothing):
-    """Nothing to carry."""
+register(Bernoulli.state_type, reward_of=bernoulli_reward)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,21 +51,13 @@ class GapUniform(Noise):
     {'type': 'GapUniform'}
     """
 
-    state_type: ClassVar = GapUniformState
 
-
-def gap_uniform_reward(noise: GapUniformState, mean: float, bits: int) -> float:
+def gap_uniform_reward(noise: GapUniform, mean: float, bits: int) -> float:
     """One minus a loss between 0 and twice the gap."""
     return 1.0 - 2.0 * (1.0 - mean) * uniform(bits)
 
 
-register(GapUniformState, reward_of=gap_uniform_reward)
-
-
-class BetaNoiseState(NamedTuple):
-    """The concentration."""
-
-    concentration: float
+register(GapUniform.state_type, reward_of=gap_uniform_reward)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,13 +76,12 @@ class BetaNoise(Noise):
     BetaNoise(concentration=10.0)
     """
 
-    state_type: ClassVar = BetaNoiseState
     tried_with: ClassVar = ({"concentration": 10.0},)
 
     concentration: Positive
 
 
-def beta_noise_reward(noise: BetaNoiseState, mean: float, bits: int) -> float:
+def beta_noise_reward(noise: BetaNoise, mean: float, bits: int) -> float:
     """A Beta number with this mean; at the ends of the range, the mean itself."""
     a = mean * noise.concentration
     b = (1.0 - mean) * noise.concentration
@@ -109,11 +90,7 @@ def beta_noise_reward(noise: BetaNoiseState, mean: float, bits: int) -> float:
     return beta_draw(bits, a, b)
 
 
-register(BetaNoiseState, reward_of=beta_noise_reward)
-
-
-class ExactState(Nothing):
-    """Nothing to carry."""
+register(BetaNoise.state_type, reward_of=beta_noise_reward)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,15 +104,13 @@ class Exact(Noise):
     {'type': 'Exact'}
     """
 
-    state_type: ClassVar = ExactState
 
-
-def exact_reward(noise: ExactState, mean: float, bits: int) -> float:
+def exact_reward(noise: Exact, mean: float, bits: int) -> float:
     """The mean."""
     return mean
 
 
-register(ExactState, reward_of=exact_reward)
+register(Exact.state_type, reward_of=exact_reward)
 
 
 __all__ = exported(globals())

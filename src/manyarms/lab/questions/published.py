@@ -9,7 +9,7 @@ of them is, `manyarms.lab.questions.figure_1.DIFFERENCES` says.
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,10 +155,6 @@ register_policy(
 )
 
 
-class RottingByPlaysState(contract.Nothing):
-    """Nothing to carry."""
-
-
 @dataclasses.dataclass(frozen=True)
 class RottingByPlays(Drift):
     """An arm loses 1/n at its n-th play: all of its mean at the first.
@@ -170,23 +166,13 @@ class RottingByPlays(Drift):
     {'type': 'RottingByPlays'}
     """
 
-    state_type: ClassVar = RottingByPlaysState
 
-
-def moved_by_plays(
-    drift: RottingByPlaysState, play: contract.Play, reservoir: Any
-) -> tuple[RottingByPlaysState, float]:
+def moved_by_plays(drift: RottingByPlays, play: contract.Play, reservoir: Any) -> tuple[RottingByPlays, float]:
     """1 / n."""
     return drift, play.mean - 1.0 / (play.plays + 1)
 
 
-register_drift(RottingByPlaysState, moved_by_plays)
-
-
-class RottingByBlocksState(NamedTuple):
-    """The length of a block."""
-
-    length: int
+register_drift(RottingByPlays.state_type, moved_by_plays)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,20 +191,16 @@ class RottingByBlocks(Drift):
     RottingByBlocks(length=317)
     """
 
-    state_type: ClassVar = RottingByBlocksState
-
     length: Count
 
 
-def moved_by_blocks(
-    drift: RottingByBlocksState, play: contract.Play, reservoir: Any
-) -> tuple[RottingByBlocksState, float]:
+def moved_by_blocks(drift: RottingByBlocks, play: contract.Play, reservoir: Any) -> tuple[RottingByBlocks, float]:
     """1 / t, or all at the first round of a block."""
     clock = 1 if (play.round - 1) % drift.length == 0 else play.round
     return drift, play.mean - 1.0 / clock
 
 
-register_drift(RottingByBlocksState, moved_by_blocks)
+register_drift(RottingByBlocks.state_type, moved_by_blocks)
 
 
 class SameArmsState(NamedTuple):
