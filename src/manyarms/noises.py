@@ -20,14 +20,7 @@ class Noise(Part, abstract=True):
 
 @dataclasses.dataclass(frozen=True)
 class Bernoulli(Noise):
-    """Reward 1 with probability equal to the mean, else 0.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> ma.Bernoulli().to_json()
-    {'type': 'Bernoulli'}
-    """
+    """Reward 1 with probability equal to the mean, else 0."""
 
 
 def bernoulli_reward(noise: Bernoulli, mean: float, bits: int) -> float:
@@ -43,12 +36,6 @@ class GapUniform(Noise):
     """Loss uniform on [0, 2 gap], with gap = 1 - mean: the noise of the paper's figure.
 
     It vanishes at the top, and rewards of arms with means below one half can be negative.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> ma.GapUniform().to_json()
-    {'type': 'GapUniform'}
     """
 
 
@@ -95,14 +82,7 @@ register(BetaNoise.state_type, reward_of=beta_noise_reward)
 
 @dataclasses.dataclass(frozen=True)
 class Exact(Noise):
-    """No noise: the reward is the mean.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> ma.Exact().to_json()
-    {'type': 'Exact'}
-    """
+    """No noise: the reward is the mean."""
 
 
 def exact_reward(noise: Exact, mean: float, bits: int) -> float:

@@ -11,14 +11,7 @@ from .base import Drift, register_drift
 
 @dataclasses.dataclass(frozen=True)
 class Still(Drift):
-    """The stationary world: an arm keeps its first mean for ever.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> ma.Still().to_json()
-    {'type': 'Still'}
-    """
+    """The stationary world: an arm keeps its first mean for ever."""
 
 
 def unmoved(drift: Still, play: Play, reservoir: Any) -> tuple[Still, float]:

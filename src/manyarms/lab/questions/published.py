@@ -157,14 +157,7 @@ register_policy(
 
 @dataclasses.dataclass(frozen=True)
 class RottingByPlays(Drift):
-    """An arm loses 1/n at its n-th play: all of its mean at the first.
-
-    Examples
-    --------
-    >>> from manyarms.lab.questions.published import RottingByPlays
-    >>> RottingByPlays().to_json()
-    {'type': 'RottingByPlays'}
-    """
+    """An arm loses 1/n at its n-th play: all of its mean at the first."""
 
 
 def moved_by_plays(drift: RottingByPlays, play: contract.Play, reservoir: Any) -> tuple[RottingByPlays, float]:
@@ -183,12 +176,6 @@ class RottingByBlocks(Drift):
     ----------
     length
         Of a block, in rounds: ceil(sqrt(T)) for AUCBT-ASW.
-
-    Examples
-    --------
-    >>> from manyarms.lab.questions.published import RottingByBlocks
-    >>> RottingByBlocks(length=317)
-    RottingByBlocks(length=317)
     """
 
     length: Count
@@ -219,15 +206,7 @@ class SameArmsState(WorldState):
 
 @dataclasses.dataclass(frozen=True)
 class SameArms(World):
-    """A world in which a fresh arm's first mean depends on its slot alone: every subsample begins with the same means.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> from manyarms.lab.questions.published import SameArms
-    >>> SameArms(ma.PowerLaw(beta=1.0)).top
-    1.0
-    """
+    """A world where a fresh arm's first mean depends on its slot alone: every subsample begins with the same means."""
 
     def start(self, slots: int) -> SameArmsState:
         """A world with room for ``slots`` arms at a time."""
@@ -236,7 +215,7 @@ class SameArms(World):
         return SameArmsState(*replaced(world, reservoir=births))
 
 
-# Of the world as it is: to be called from here.
+# What any world does, for the kernels below to call.
 kernel(pull_world)
 kernel(relocate_in_world)
 
