@@ -293,6 +293,6 @@ def test_a_part_that_names_no_state_type_has_one_with_its_own_fields():
     with pytest.raises(TypeError, match="size"):
         ma.JumpAt.state_type(play=3)
     # A state has values; and one that was written is found again.
-    for state in (ma.Still().start(), state):
-        assert len(state) > 0
-        assert type(pickle.loads(pickle.dumps(state))) is type(state)
+    for written in (ma.Still().start(), state):
+        assert len(written) > 0
+        assert type(pickle.loads(pickle.dumps(written))) is type(written)
