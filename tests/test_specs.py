@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import json
 import math
+import pickle
 import sys
 import types
 from typing import Annotated, Any
@@ -283,3 +284,15 @@ def test_json_and_digest(spec, text, digest):
     assert json.dumps(spec.to_json(), sort_keys=True, separators=(",", ":")) == text
     assert spec.digest() == digest
     assert ma.spec_from_json(json.loads(text)) == spec
+
+
+def test_a_part_that_names_no_state_type_has_one_with_its_own_fields():
+    state = ma.JumpAt(play=3, size=-0.5).start()
+    assert (type(state).__name__, state._asdict()) == ("JumpAtState", {"play": 3, "size": -0.5})
+    assert type(state) is ma.JumpAt.state_type
+    with pytest.raises(TypeError, match="size"):
+        ma.JumpAt.state_type(play=3)
+    # A state has values; and one that was written is found again.
+    for written in (ma.Still().start(), state):
+        assert len(written) > 0
+        assert type(pickle.loads(pickle.dumps(written))) is type(written)

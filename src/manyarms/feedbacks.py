@@ -435,7 +435,7 @@ def conversion_heard(rule: ConversionsRule, key: int, round: int, reward: float)
     """A success, or the timeout."""
     if reward == 0.0:
         return rule.timeout
-    return min(delay_of(rule.delay, bits_at(key, round, 0)), rule.timeout)
+    return int(min(delay_of(rule.delay, bits_at(key, round, 0)), rule.timeout))
 
 
 def conversion_told(rule: ConversionsRule, key: int, round: int, age: int, reward: float) -> tuple[float, int]:

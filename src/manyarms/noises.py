@@ -5,9 +5,9 @@ whose expectation is the mean.
 """
 
 import dataclasses
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-from .contract import Nothing, register
+from .contract import register
 from .specs import Part, Positive, exported
 from .streams import beta_draw, uniform
 
@@ -18,34 +18,17 @@ class Noise(Part, abstract=True):
     kind: ClassVar[str] = "noise"
 
 
-class BernoulliState(Nothing):
-    """Nothing to carry."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Bernoulli(Noise):
-    """Reward 1 with probability equal to the mean, else 0.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> ma.Bernoulli().to_json()
-    {'type': 'Bernoulli'}
-    """
-
-    state_type: ClassVar = BernoulliState
+    """Reward 1 with probability equal to the mean, else 0."""
 
 
-def bernoulli_reward(noise: BernoulliState, mean: float, bits: int) -> float:
+def bernoulli_reward(noise: Bernoulli, mean: float, bits: int) -> float:
     """A coin with the mean's bias."""
     return 1.0 if uniform(bits) < mean else 0.0
 
 
-register(BernoulliState, reward_of=bernoulli_reward)
-
-
-class GapUniformState(Nothing):
-    """Nothing to carry."""
+register(Bernoulli.state_type, reward_of=bernoulli_reward)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,29 +36,15 @@ class GapUniform(Noise):
     """Loss uniform on [0, 2 gap], with gap = 1 - mean: the noise of the paper's figure.
 
     It vanishes at the top, and rewards of arms with means below one half can be negative.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> ma.GapUniform().to_json()
-    {'type': 'GapUniform'}
     """
 
-    state_type: ClassVar = GapUniformState
 
-
-def gap_uniform_reward(noise: GapUniformState, mean: float, bits: int) -> float:
+def gap_uniform_reward(noise: GapUniform, mean: float, bits: int) -> float:
     """One minus a loss between 0 and twice the gap."""
     return 1.0 - 2.0 * (1.0 - mean) * uniform(bits)
 
 
-register(GapUniformState, reward_of=gap_uniform_reward)
-
-
-class BetaNoiseState(NamedTuple):
-    """The concentration."""
-
-    concentration: float
+register(GapUniform.state_type, reward_of=gap_uniform_reward)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,13 +63,12 @@ class BetaNoise(Noise):
     BetaNoise(concentration=10.0)
     """
 
-    state_type: ClassVar = BetaNoiseState
     tried_with: ClassVar = ({"concentration": 10.0},)
 
     concentration: Positive
 
 
-def beta_noise_reward(noise: BetaNoiseState, mean: float, bits: int) -> float:
+def beta_noise_reward(noise: BetaNoise, mean: float, bits: int) -> float:
     """A Beta number with this mean; at the ends of the range, the mean itself."""
     a = mean * noise.concentration
     b = (1.0 - mean) * noise.concentration
@@ -109,33 +77,20 @@ def beta_noise_reward(noise: BetaNoiseState, mean: float, bits: int) -> float:
     return beta_draw(bits, a, b)
 
 
-register(BetaNoiseState, reward_of=beta_noise_reward)
-
-
-class ExactState(Nothing):
-    """Nothing to carry."""
+register(BetaNoise.state_type, reward_of=beta_noise_reward)
 
 
 @dataclasses.dataclass(frozen=True)
 class Exact(Noise):
-    """No noise: the reward is the mean.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> ma.Exact().to_json()
-    {'type': 'Exact'}
-    """
-
-    state_type: ClassVar = ExactState
+    """No noise: the reward is the mean."""
 
 
-def exact_reward(noise: ExactState, mean: float, bits: int) -> float:
+def exact_reward(noise: Exact, mean: float, bits: int) -> float:
     """The mean."""
     return mean
 
 
-register(ExactState, reward_of=exact_reward)
+register(Exact.state_type, reward_of=exact_reward)
 
 
 __all__ = exported(globals())

@@ -100,13 +100,6 @@ def power_law_mean(reservoir: PowerLawState, bits: int) -> float:
 register(PowerLawState, fresh_mean=power_law_mean)
 
 
-class UniformState(NamedTuple):
-    """The interval."""
-
-    low: float
-    width: float
-
-
 @dataclasses.dataclass(frozen=True)
 class Uniform(Reservoir):
     """Means spread evenly over [low, high].
@@ -134,10 +127,6 @@ class Uniform(Reservoir):
         if self.low >= self.high:
             raise ValueError(f"Uniform: low must be below high, not {self.low!r} and {self.high!r}")
 
-    def start(self) -> UniformState:
-        """The state that the compiled loop carries."""
-        return UniformState(low=self.low, width=self.high - self.low)
-
     @property
     def top(self) -> float:
         """The upper end."""
@@ -149,19 +138,12 @@ class Uniform(Reservoir):
         return 1.0 / self.high, 1.0 / (self.high - self.low)
 
 
-def uniform_mean(reservoir: UniformState, bits: int) -> float:
+def uniform_mean(reservoir: Uniform, bits: int) -> float:
     """Counted down from the top, so that Uniform(0, 1) is PowerLaw(1) arm for arm."""
-    return reservoir.low + reservoir.width * (1.0 - uniform(bits))
+    return reservoir.low + (reservoir.high - reservoir.low) * (1.0 - uniform(bits))
 
 
-register(UniformState, fresh_mean=uniform_mean)
-
-
-class BetaDistributedState(NamedTuple):
-    """The two shape parameters."""
-
-    a: float
-    b: float
+register(Uniform.state_type, fresh_mean=uniform_mean)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +162,6 @@ class BetaDistributed(Reservoir):
     3.0
     """
 
-    state_type: ClassVar = BetaDistributedState
     top: ClassVar[float] = 1.0
     tried_with: ClassVar = ({"a": 2.0, "b": 3.0},)
 
@@ -204,12 +185,12 @@ class BetaDistributed(Reservoir):
         return min(limit, 1.0), max(limit, 1.0)
 
 
-def beta_distributed_mean(reservoir: BetaDistributedState, bits: int) -> float:
+def beta_distributed_mean(reservoir: BetaDistributed, bits: int) -> float:
     """One Beta number."""
     return beta_draw(bits, reservoir.a, reservoir.b)
 
 
-register(BetaDistributedState, fresh_mean=beta_distributed_mean)
+register(BetaDistributed.state_type, fresh_mean=beta_distributed_mean)
 
 
 class EmpiricalState(NamedTuple):

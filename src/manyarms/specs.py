@@ -9,6 +9,7 @@ returns the value to keep. ``Checked`` gives the same to dataclasses that are no
 """
 
 import abc
+import collections
 import dataclasses
 import functools
 import hashlib
@@ -85,10 +86,28 @@ class Spec(Checked):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-class Part(Spec, abc.ABC, abstract=True):
-    """Abstract: a part of a world, without arrays of its own for every slot."""
+class OwnFields:
+    """The state type of a part that names none: it has the fields of the part, and is made when first asked for."""
 
-    state_type: ClassVar[type]
+    def __get__(self, part: Any, owner: Any) -> Any:
+        names, defaults = [field.name for field in dataclasses.fields(owner)], []
+        if not names:  # a state has values
+            names, defaults = ["unused"], [0.0]
+        name = f"{owner.__name__}State"
+        made: Any = collections.namedtuple(name, names, defaults=defaults)  # type: ignore[misc]
+        # Where to find it again: what is compiled for it is kept on disk.
+        made.__module__, made.__qualname__ = owner.__module__, f"{owner.__qualname__}.state_type"
+        owner.state_type = made
+        return made
+
+
+class Part(Spec, abc.ABC, abstract=True):
+    """Abstract: a part of a world, without arrays of its own for every slot.
+
+    A kernel of a part that names no ``state_type`` is annotated with the part itself, whose fields its state has.
+    """
+
+    state_type: ClassVar[Any] = OwnFields()
 
     def start(self) -> Any:
         """The state that the compiled loop carries: by default one with the spec's own fields, or what follows."""

@@ -8,7 +8,7 @@ import pytest
 
 import manyarms as ma
 from manyarms.arithmetic import natural_log
-from manyarms.bases.asymptotic_ucb import Clock, log_confidence, ticked
+from manyarms.bases.asymptotic_ucb import Clock, exact_clock, ticked
 from manyarms.compiled import loop
 from manyarms.contract import Choice, learn, pick, renew
 from tests.reference.asymptotic_ucb import AsymptoticUCB
@@ -21,7 +21,7 @@ def worst_clock_error(rounds):
     worst = 0.0
     for round in range(2, rounds):
         clock = ticked(clock, round)
-        worst = max(worst, abs(clock.confidence - log_confidence(round)))
+        worst = max(worst, abs(clock.confidence - exact_clock(round).confidence))
     return worst
 
 

@@ -15,7 +15,6 @@ from manyarms import checks, gpu
 from manyarms.bases import indexed
 from manyarms.checks import bases, policies, promises, runs, worlds
 from manyarms.contract import VERBS, Choice, Counts, counts, register
-from manyarms.noises import BernoulliState
 from manyarms.policies import uniform_play
 from manyarms.reservoirs import PowerLawState
 from manyarms.specs import SPEC_TYPES, Spec
@@ -327,7 +326,7 @@ def test_a_module_of_the_package_without_a_source_is_found_out(monkeypatch):
 
 
 def test_a_biased_noise_is_found_out(monkeypatch):
-    monkeypatch.setitem(VERBS["reward_of"].kernels, BernoulliState, lambda noise, mean, bits: 0.9 * mean)
+    monkeypatch.setitem(VERBS["reward_of"].kernels, ma.Bernoulli.state_type, lambda noise, mean, bits: 0.9 * mean)
     with pytest.raises(checks.CheckError, match=r"breaks 'rewards_average_to_the_mean' .*mean 0\.2 average 0\.18"):
         worlds.rewards_average_to_the_mean(ma.World(ma.PowerLaw(beta=1.0)))
 

@@ -3,7 +3,7 @@
 Source: Lattimore & Szepesvári, "Bandit Algorithms", Chapter 8: index
 mean + sigma · sqrt(2 log f(t) / plays) with f(t) = 1 + t log(t)^2 and natural logarithms.
 
-Symbols: f -> log_confidence (its logarithm); sqrt(2 log f(t)) · sigma -> level.
+Symbols: f -> growth, log f -> confidence of a ``Clock``; sqrt(2 log f(t)) · sigma -> level.
 
 Every index moves in every round, but all of them along straight lines in the common level:
 mean + level / sqrt(plays). A kinetic tournament exploits that. Each node of the tree keeps
@@ -113,10 +113,11 @@ class AsymptoticUCB(Base):
 
 
 @kernel
-def log_confidence(round: int) -> float:
-    """Log f(t), f(t) = 1 + t log(t)^2."""
+def exact_clock(round: int) -> Clock:
+    """The clock of this round, from nothing."""
     log_round = natural_log(float(round))
-    return natural_log(1.0 + round * log_round * log_round)
+    growth = 1.0 + round * log_round * log_round
+    return Clock(log_round=log_round, growth=growth, confidence=natural_log(growth))
 
 
 @kernel
@@ -129,9 +130,7 @@ def ticked(clock: Clock, round: int) -> Clock:
     that errors stay below 32 times that, and rounding.
     """
     if rarely((round < 4096) | (round & 31 == 0)):
-        log_round = natural_log(float(round))
-        growth = 1.0 + round * log_round * log_round
-        return Clock(log_round=log_round, growth=growth, confidence=natural_log(growth))
+        return exact_clock(round)
     log_round = clock.log_round + short_log(1.0 / (round - 1))
     growth = 1.0 + round * log_round * log_round
     step = (growth - clock.growth) / clock.growth
@@ -281,7 +280,7 @@ def settle(base: AsymptoticUCBState, start: int, level: float, round: int) -> fl
     """Climb; where a game was in doubt, once more with care. Returns what rivals will have reached."""
     doubt, bound = climb(base, start, level)
     if rarely(doubt):
-        climb_plainly(base, start, level, log_confidence(round))
+        climb_plainly(base, start, level, exact_clock(round).confidence)
     return bound
 
 

@@ -5,7 +5,6 @@ index it is, by the kernels ``renew``, for a new subsample, and ``index_of``. Al
 finds the argmax in O(log arms), ties go to the lower slot, and arms that have not been played come first.
 """
 
-import abc
 import math
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from ..compiled import kernel, replaced
 from ..contract import Choice, index_of, register
 from ..contract import renew as renew_formula
+from ..specs import filled
 from .base import Base, Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
 from .tournament import new_tournament, open_tournament, replay_games, slot_of
 
@@ -34,9 +34,11 @@ class Indexed(Base, abstract=True):
 
     is_scattered: ClassVar[bool] = True  # every round walks up a tree, mostly from another arm
 
-    @abc.abstractmethod
+    formula_type: ClassVar[type]
+
     def formula(self) -> Any:
-        """That of the index, before the first ``renew``."""
+        """That of the index, before the first ``renew``: by default one with the spec's own fields, or what follows."""
+        return filled(self.formula_type, self)
 
     def start(self, slots: int) -> IndexedState:
         """A state with arrays for ``slots`` arms."""

@@ -17,7 +17,7 @@ beyond. For rewards in [0, 1] that are no coins the index is valid, and wider th
 
 import dataclasses
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..arithmetic import exponential, natural_log
 from ..compiled import kernel, replaced
@@ -62,11 +62,9 @@ class KLUCB(Indexed):
     KLUCB(width=1.0)
     """
 
-    width: Positive = 1.0
+    formula_type: ClassVar = KLFormula
 
-    def formula(self) -> KLFormula:
-        """The width; the horizon comes with the subsample."""
-        return KLFormula(width=self.width)
+    width: Positive = 1.0
 
 
 @kernel

@@ -44,11 +44,9 @@ class UCB(Indexed):
     UCB(width=2.0)
     """
 
-    width: Positive = 2.0
+    formula_type: ClassVar = UCBFormula
 
-    def formula(self) -> UCBFormula:
-        """The width; the horizon comes with the subsample."""
-        return UCBFormula(width=self.width)
+    width: Positive = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,11 +60,9 @@ class Greedy(Indexed):
     Greedy()
     """
 
+    formula_type: ClassVar = UCBFormula
     is_scattered: ClassVar[bool] = False  # it mostly stays with one arm
-
-    def formula(self) -> UCBFormula:
-        """The mean alone."""
-        return UCBFormula(width=0.0)
+    width: ClassVar[float] = 0.0  # the mean alone
 
 
 def renew(formula: UCBFormula, arms: int, horizon: float, log_horizon: float) -> UCBFormula:

@@ -3,42 +3,23 @@
 import dataclasses
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from ..contract import Nothing, Play, fresh_mean
+from ..contract import Play, fresh_mean
 from ..specs import Count, Fraction, Number, Positive, fraction
 from ..streams import bits_at, follow, uniform
 from .base import Drift, register_drift
 
 
-class StillState(Nothing):
-    """Nothing to carry."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Still(Drift):
-    """The stationary world: an arm keeps its first mean for ever.
-
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> ma.Still().to_json()
-    {'type': 'Still'}
-    """
-
-    state_type: ClassVar = StillState
+    """The stationary world: an arm keeps its first mean for ever."""
 
 
-def unmoved(drift: StillState, play: Play, reservoir: Any) -> tuple[StillState, float]:
+def unmoved(drift: Still, play: Play, reservoir: Any) -> tuple[Still, float]:
     """The same mean."""
     return drift, play.mean
 
 
-register_drift(StillState, unmoved)
-
-
-class RandomWalkState(NamedTuple):
-    """The largest move."""
-
-    size: float
+register_drift(Still.state_type, unmoved)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,25 +38,17 @@ class RandomWalk(Drift):
     RandomWalk(size=0.01)
     """
 
-    state_type: ClassVar = RandomWalkState
     tried_with: ClassVar = ({"size": 0.05},)
 
     size: Positive
 
 
-def walked(drift: RandomWalkState, play: Play, reservoir: Any) -> tuple[RandomWalkState, float]:
+def walked(drift: RandomWalk, play: Play, reservoir: Any) -> tuple[RandomWalk, float]:
     """One move."""
     return drift, play.mean + drift.size * (2.0 * uniform(bits_at(play.key, play.arm, play.plays)) - 1.0)
 
 
-register_drift(RandomWalkState, walked)
-
-
-class JumpAtState(NamedTuple):
-    """When, and how far."""
-
-    play: int
-    size: float
+register_drift(RandomWalk.state_type, walked)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,26 +71,18 @@ class JumpAt(Drift):
     JumpAt(play=2000, size=-0.3)
     """
 
-    state_type: ClassVar = JumpAtState
     tried_with: ClassVar = ({"play": 3, "size": -0.3},)
 
     play: Count
     size: Number
 
 
-def jumped(drift: JumpAtState, play: Play, reservoir: Any) -> tuple[JumpAtState, float]:
+def jumped(drift: JumpAt, play: Play, reservoir: Any) -> tuple[JumpAt, float]:
     """The jump, if this was the play."""
     return drift, play.mean + (drift.size if play.plays + 1 == drift.play else 0.0)
 
 
-register_drift(JumpAtState, jumped)
-
-
-class FatigueState(NamedTuple):
-    """When, and how fast."""
-
-    after: int
-    rate: float
+register_drift(JumpAt.state_type, jumped)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +108,6 @@ class Fatigue(Drift):
     Fatigue(after=5000, rate=0.0001)
     """
 
-    state_type: ClassVar = FatigueState
     tried_with: ClassVar = ({"after": 4, "rate": 0.05},)
 
     after: Count
@@ -155,12 +119,12 @@ class Fatigue(Drift):
             raise ValueError(f"Fatigue: rate must not be negative, not {self.rate!r}; arms that tire lose")
 
 
-def tired(drift: FatigueState, play: Play, reservoir: Any) -> tuple[FatigueState, float]:
+def tired(drift: Fatigue, play: Play, reservoir: Any) -> tuple[Fatigue, float]:
     """The same mean during the honeymoon, less after it."""
     return drift, play.mean - (drift.rate if play.plays >= drift.after else 0.0)
 
 
-register_drift(FatigueState, tired)
+register_drift(Fatigue.state_type, tired)
 
 
 FRESH = "fresh"

@@ -6,13 +6,9 @@ import re
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from ..arithmetic import power
-from ..specs import filled, number
+from ..compiled import replaced
+from ..specs import number
 from .base import Drift, register_drift
-
-CONSTANT = "constant"  # the same amount at every play
-INVERSE = "inverse"  # size / t at round t
-POWER = "power"  # size * t^-power at round t
-SHARE = "share"  # a share of the present mean
 
 
 # One state type for each kind of rate: the choice is made while compiling, not in every round.
@@ -23,13 +19,13 @@ class ConstantTrendState(NamedTuple):
 
 
 class InverseTrendState(NamedTuple):
-    """Size / t."""
+    """Size / t at round t."""
 
     size: float
 
 
 class PowerTrendState(NamedTuple):
-    """Size * t^-power."""
+    """Size * t^-power at round t."""
 
     size: float
     power: float
@@ -41,44 +37,46 @@ class ShareTrendState(NamedTuple):
     size: float
 
 
+TrendState = ConstantTrendState | InverseTrendState | PowerTrendState | ShareTrendState
+
 _NUMBER = r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?"
 _FORMS = (
-    (re.compile(rf"(?P<size>{_NUMBER})\s*%"), SHARE),
-    (re.compile(rf"(?P<size>{_NUMBER})\s*/\s*t(?:\s*(?:\^|\*\*)\s*(?P<over>{_NUMBER}))?"), POWER),
-    (re.compile(rf"(?:(?P<size>{_NUMBER})\s*\*?\s*)?t\s*(?:\^|\*\*)\s*-\s*(?P<power>{_NUMBER})"), POWER),
+    re.compile(rf"(?P<size>{_NUMBER})\s*(?P<share>%)"),
+    re.compile(rf"(?P<size>{_NUMBER})\s*/\s*t(?:\s*(?:\^|\*\*)\s*(?P<over>{_NUMBER}))?"),
+    re.compile(rf"(?:(?P<size>{_NUMBER})\s*\*?\s*)?t\s*(?:\^|\*\*)\s*-\s*(?P<power>{_NUMBER})"),
 )
 
 
-def parse_rate(owner: str, rate: object) -> tuple[str, float, float]:
-    """A rate as (kind, size, power).
+def parse_rate(owner: str, rate: object) -> TrendState:
+    """The state of a trend upwards at this rate.
 
     Examples
     --------
     >>> parse_rate("Rotting", "5/t")
-    ('inverse', 5.0, 1.0)
+    InverseTrendState(size=5.0)
     >>> parse_rate("Rotting", "1%")
-    ('share', 0.01, 0.0)
+    ShareTrendState(size=0.01)
     """
     if not isinstance(rate, str):
         size = number(owner, "rate", rate)
         if size < 0.0:
             raise ValueError(f"{owner}: rate must not be negative, not {rate!r}; Rising is the opposite of Rotting")
-        return CONSTANT, size, 0.0
-    for form, kind in _FORMS:
+        return ConstantTrendState(size)
+    for form in _FORMS:
         found = form.fullmatch(rate.strip())
         if found is not None:
             parts = found.groupdict()
             size = float(parts["size"] or 1.0)
             if math.isinf(size):
                 break
-            if kind == SHARE:
+            if parts.get("share"):
                 if size > 100.0:
                     raise ValueError(f"{owner}: rate {rate!r} is more than the whole mean")
-                return SHARE, size / 100.0, 0.0
+                return ShareTrendState(size / 100.0)
             exponent = float(parts.get("power") or parts.get("over") or 1.0)
             if math.isinf(exponent):
                 break
-            return (INVERSE if exponent == 1.0 else POWER), size, exponent
+            return InverseTrendState(size) if exponent == 1.0 else PowerTrendState(size, exponent)
     raise ValueError(
         f"{owner}: cannot read the rate {rate!r}; give a number, 'c/t', 't^-0.7', 'c*t^-0.7' or a share like '1%'"
     )
@@ -86,8 +84,8 @@ def parse_rate(owner: str, rate: object) -> tuple[str, float, float]:
 
 def checked_rate(owner: str, name: str, rate: Any) -> float | str:
     """A rate as its spec keeps it: a text that can be read, or a number."""
-    _, size, _ = parse_rate(owner, rate)
-    return rate if isinstance(rate, str) else size
+    state = parse_rate(owner, rate)
+    return rate if isinstance(rate, str) else state.size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,8 +98,8 @@ class Trend(Drift, abstract=True):
 
     def start(self) -> Any:
         """The state that the compiled loop carries."""
-        kind, size, exponent = parse_rate(type(self).__name__, self.rate)
-        return filled(STATE_TYPES[kind], self, size=self.sign * size, power=exponent)
+        state = parse_rate(type(self).__name__, self.rate)
+        return replaced(state, size=self.sign * state.size)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,13 +144,6 @@ class Rising(Trend):
     sign: ClassVar[float] = 1.0
     tried_with: ClassVar = ({"rate": 0.01},)
 
-
-STATE_TYPES = {
-    CONSTANT: ConstantTrendState,
-    INVERSE: InverseTrendState,
-    POWER: PowerTrendState,
-    SHARE: ShareTrendState,
-}
 
 register_drift(ConstantTrendState, lambda drift, play, reservoir: (drift, play.mean + drift.size))
 register_drift(InverseTrendState, lambda drift, play, reservoir: (drift, play.mean + drift.size / play.round))

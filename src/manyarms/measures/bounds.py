@@ -60,14 +60,8 @@ def stationary_rate(horizon: ArrayLike, beta: ArrayLike, *, logs: bool = False) 
 def changes_rate(horizon: ArrayLike, beta: ArrayLike, changes: ArrayLike, *, logs: bool = False) -> Rate:
     """(L + 1)^(1 / (beta + 1)) T^(beta / (beta + 1)): T rounds in L + 1 equal parts, each at the stationary rate.
 
-    One half of every bound of the paper; L stands for L, L_R or the number of significant shifts. Hidden: constants.
-
-    Parameters
-    ----------
-    horizon, beta, logs
-        As for ``stationary_rate``.
-    changes
-        Of what kind, the bound says that it is used in.
+    One half of every bound of the paper; ``changes`` is L, L_R or the number of significant shifts, as the bound says;
+    the rest as for ``stationary_rate``. Hidden: constants.
 
     Examples
     --------
@@ -82,14 +76,8 @@ def changes_rate(horizon: ArrayLike, beta: ArrayLike, changes: ArrayLike, *, log
 def variation_rate(horizon: ArrayLike, beta: ArrayLike, variation: ArrayLike, *, logs: bool = False) -> Rate:
     """V^(1 / (beta + 2)) T^((beta + 1) / (beta + 2)) + T^(beta / (beta + 1)).
 
-    The other half of every bound; V stands for V or V_R. Hidden: constants.
-
-    Parameters
-    ----------
-    horizon, beta, logs
-        As for ``stationary_rate``.
-    variation
-        Of what kind, the bound says that it is used in.
+    The other half of every bound; ``variation`` is V or V_R, as the bound says; the rest as for ``stationary_rate``.
+    Hidden: constants.
 
     Examples
     --------
@@ -113,15 +101,7 @@ def blackbox_rate(
 
     The smaller of ``changes_rate`` in L and ``variation_rate`` in V for beta >= 1; for beta < 1 the same with 1 in
     place of beta, which is worse than need be. Hidden: kappa_1, kappa_2, C_0, C_1 and, without ``logs``, (log2 T)^3.
-
-    Parameters
-    ----------
-    horizon, beta, logs
-        As for ``stationary_rate``.
-    changes
-        L; None if it is not known.
-    variation
-        V; None if it is not known. One of the two must be.
+    One of ``changes`` (L) and ``variation`` (V) must be known; the rest as for ``stationary_rate``.
 
     Examples
     --------
@@ -145,15 +125,7 @@ def elimination_rate(
 
     The smaller of ``changes_rate`` in the number of significant shifts and ``variation_rate`` in V_R, for every beta.
     Hidden: kappa_1, C_2 and, without ``logs``, (log2 T)^3. Shifts count with what ``significant_shifts`` leaves open.
-
-    Parameters
-    ----------
-    horizon, beta, logs
-        As for ``stationary_rate``.
-    shifts
-        The number of significant shifts; None if it is not known.
-    rotting_variation
-        V_R; None if it is not known. One of the two must be.
+    One of ``shifts`` and ``rotting_variation`` (V_R) must be known; the rest as for ``stationary_rate``.
 
     Examples
     --------
@@ -178,16 +150,7 @@ def lower_rate(
 
     After Kim et al. (2024), Theorems 4.1 and 4.2: the smaller of ``changes_rate`` in L_R and ``variation_rate`` in V_R;
     without logarithms. Hidden: constants. It is in expectation and over all worlds with so much rotting: one run may do
-    better.
-
-    Parameters
-    ----------
-    horizon, beta
-        As for ``stationary_rate``.
-    rotting_changes
-        L_R; None if it is not bounded.
-    rotting_variation
-        V_R; None if it is not bounded. One of the two must be.
+    better. One of ``rotting_changes`` (L_R) and ``rotting_variation`` (V_R) must be bounded.
 
     Examples
     --------
@@ -212,14 +175,7 @@ def aucbt_asw_rate(
     beta >= 1, and for beta < 1 the same with 1 in place of beta; the last term is the price of not knowing V and L. The
     paper's Section 7 has the smaller of T^((2 beta+1)/(2 beta+2)) and T^(3/4) there, which for beta > 3 and V = 0 would
     be below the lower bound; Kim et al. have the larger. Hidden: constants and powers of log T, which the paper
-    does not tell, so that there is no option for them.
-
-    Parameters
-    ----------
-    horizon, beta
-        As for ``stationary_rate``.
-    rotting_changes, rotting_variation
-        L and V, which are L_R and V_R where arms rot; None if not known. One of the two must be.
+    does not tell, so that there is no option for them. Where arms rot, L and V are L_R and V_R; one must be known.
 
     Examples
     --------
@@ -239,16 +195,8 @@ def episodes_rate(lengths: ArrayLike, beta: ArrayLike, *, logs: bool = False) ->
     """The sum of n^(beta / (beta + 1)) over episodes of n rounds: the theorem of Section 5.3, for `Elimination`.
 
     Also the middle of the proof for `Blackbox`, beta >= 1 (Section A.3). Hidden: kappa_1, C_2 and, without ``logs``,
-    (log2 T)^3, where T is the sum of the lengths.
-
-    Parameters
-    ----------
-    lengths
-        The number of rounds of each episode.
-    beta
-        The tail exponent of the reservoir; for an array, there is one sum for each of its entries.
-    logs
-        Whether the logarithms are put in.
+    (log2 T)^3, where T is the sum of ``lengths``, the rounds of each episode. For an array of ``beta`` there is one sum
+    for each of its entries.
 
     Examples
     --------
@@ -265,13 +213,7 @@ def restart_variation(length: ArrayLike, beta: ArrayLike) -> Rate:
 
     V for `Blackbox`, beta >= 1 (Section A.4; below, as for beta = 1, Section A.6), V_R for `Elimination` (Section B.2);
     with probability 1 - O(1/T). Hidden: a factor (log2 T)^3, and constants of the algorithms that must be large enough.
-
-    Parameters
-    ----------
-    length
-        n.
-    beta
-        The tail exponent of the reservoir.
+    ``length`` is n, ``beta`` the tail exponent of the reservoir.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..bases.tournament import leaves_for
 from ..compiled import kernel, loop
 from ..specs import fraction, one_of
 from ..states import empty
@@ -137,15 +138,6 @@ class Room(NamedTuple):
     place: Ints  # slot -> its leaf in the part, counted from 1; 0: not met yet
     first: Floats  # slot -> the mean with which it began the part
     tree: Floats  # the means at the leaves, one for each slot, and above them the larger of two
-
-
-@kernel
-def leaves_for(slots: int) -> int:
-    """The leaves of a tree over that many slots."""
-    leaves = 1
-    while leaves < slots:
-        leaves *= 2
-    return leaves
 
 
 @kernel

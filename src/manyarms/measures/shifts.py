@@ -25,22 +25,10 @@ from numpy.typing import ArrayLike
 from ..specs import whole
 from ..states import empty, grown, mapped
 from .entries import Entries
-from .inputs import Ints, Log, check_rounds, checked_log, unit_numbers, whole_numbers
+from .inputs import Floats, Ints, Log, check_rounds, checked_log, unit_numbers, whole_numbers
 from .rules import FiniteShiftRule, ShiftRule
 from .safety import TOLERANCE, Allowance, Starts
-from .windows import (
-    NO_PLACE,
-    Arms,
-    Evidence,
-    Plays,
-    Window,
-    finite_loop,
-    log_loop,
-    new_room,
-    safe_loop,
-    slot_loop,
-    table_loop,
-)
+from .windows import Evidence, Window, finite_loop, log_loop, new_room, safe_loop, slot_loop, table_loop
 
 
 class Witness(NamedTuple):
@@ -222,32 +210,18 @@ def first_unsafe_round(
     if not places.size:
         raise ValueError(f"{owner}: arm {arm} was never played; ask about one of those in arms")
     rule = ShiftRule(beta, kappa, preset, threshold_scale, past=past, top=top, horizon=rounds)
-    state, plays = one_arm(rule, places, log, start)
     length = rounds - start + 1
     allowance = filled(rule.allowance(np.zeros(length + 1), rounds))
-    return int(safe_loop(allowance, empty(Starts, 2 * length + 1), state, plays, start, rounds)) or None
+    return int(safe_loop(allowance, empty(Starts, length + 1), gaps_of_arm(rule, places, log), start)) or None
 
 
-def one_arm(rule: ShiftRule, places: Ints, log: Log, opened: int) -> tuple[Arms, Plays]:
-    """An arm that was played at these places of a run, and its plays in a window from ``opened`` to the end."""
-    is_earlier = places < opened - 1
-    earlier, later = places[is_earlier], places[~is_earlier]
-    if earlier.size:
-        before = rule.top - log.next_means[earlier[-1]]
-    else:
-        before = 0.0 if rule.past == "zero" else rule.top - log.means[places[0]]
-    in_window = later - (opened - 1)
-    arm = Arms(
-        last_play=np.array([places[-1] + 1]),
-        gap=np.array([before]),
-        first_place=np.array([in_window[0] if later.size else NO_PLACE]),
-        before=np.array([before]),
-    )
-    plays = empty(Plays, log.means.size - opened + 1)
-    plays.gap[in_window] = rule.top - log.means[later]
-    plays.next_gap[in_window] = rule.top - log.next_means[later]
-    plays.following[in_window] = np.append(in_window[1:], NO_PLACE)[: later.size]
-    return arm, plays
+def gaps_of_arm(rule: ShiftRule, places: Ints, log: Log) -> Floats:
+    """The gap in each round of a run of an arm that was played at these places: a table with one row."""
+    last = np.searchsorted(places, np.arange(log.arms.size)) - 1  # which of its plays was the last before the round
+    gaps = rule.top - log.next_means[places[last]]
+    gaps[: places[0]] = 0.0 if rule.past == "zero" else rule.top - log.means[places[0]]
+    gaps[places] = rule.top - log.means[places]
+    return np.asarray(gaps[np.newaxis])
 
 
 def finite_significant_shifts(means: ArrayLike, threshold_scale: float = 1.0) -> Shifts:

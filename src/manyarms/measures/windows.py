@@ -291,12 +291,6 @@ def log_loop(
     return place, window
 
 
-@loop
-def safe_loop(allowance: Allowance, starts: Starts, arms: Arms, plays: Plays, opened: int, round: int) -> int:
-    """The first round at which the arm in slot 0 is unsafe in the window that opened then; 0 if there is none."""
-    return followed(allowance, starts, arms, plays, opened, 0, round)[1]
-
-
 @kernel
 def followed_row(
     allowance: Allowance, starts: Starts, gaps: Floats, arm: int, opened: int, round: int
@@ -311,6 +305,12 @@ def followed_row(
             if last < round:
                 path = changed(starts, allowance, path, last, gaps[arm, last])
     return path, 0
+
+
+@loop
+def safe_loop(allowance: Allowance, starts: Starts, gaps: Floats, opened: int) -> int:
+    """The first round at which the arm in row 0 is unsafe in the window that opened then; 0 if there is none."""
+    return followed_row(allowance, starts, gaps, 0, opened, gaps.shape[1])[1]
 
 
 @loop

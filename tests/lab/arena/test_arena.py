@@ -206,6 +206,12 @@ def scores_of(table, told=None):
     return Scores.of(contests, entrants, played)
 
 
+def ratios_of(scores):
+    """By contest and entrant, its mean regret over the least of all others."""
+    duels = ((duel, entrant.name) for entrant in scores.entrants for duel in scores.duels(entrant.name))
+    return {(duel.contest.name, name): duel.ratio for duel, name in duels}
+
+
 NAMES = "abcd"
 
 
@@ -263,7 +269,7 @@ def test_exactly_one_entrant_is_ahead_in_each_contest(table):
     for place, contest in enumerate(scores.contests):
         means = sorted(slow.mean(slow.best_of(policies)) for policies in table[place].values())
         assume(means[0] < means[1])
-        ratios = [scores.ratios()[contest.name, name].value for name in table[place]]
+        ratios = [ratios_of(scores)[contest.name, name].value for name in table[place]]
         assert sum(ratio < 1.0 for ratio in ratios) == 1
         # And it is ahead by as much as the second is behind.
         assert min(ratios) == pytest.approx(1.0 / sorted(ratios)[1])
@@ -276,7 +282,7 @@ def test_scaling_the_regrets_of_a_contest_changes_no_ratio(table, factors):
         {name: [[factor * value for value in values] for values in policies] for name, policies in contest.items()}
         for contest, factor in zip(table, factors, strict=False)
     ]
-    before, after = scores_of(table).ratios(), scores_of(scaled).ratios()
+    before, after = ratios_of(scores_of(table)), ratios_of(scores_of(scaled))
     for key, ratio in before.items():
         assert tuple(after[key]) == pytest.approx(tuple(ratio), rel=1e-6)
 
@@ -289,7 +295,7 @@ def test_a_worse_entrant_changes_no_ratio_but_its_own(table, factor):
         contest | {"z": [[factor * value for value in max(map(slow.best_of, contest.values()), key=slow.mean)]]}
         for contest in table
     ]
-    before, after = scores_of(table).ratios(), scores_of(more).ratios()
+    before, after = ratios_of(scores_of(table)), ratios_of(scores_of(more))
     for (contest, name), ratio in before.items():
         assert after[contest, name] == ratio
     for contest, regrets in zip(CONTESTS, more, strict=False):
@@ -374,7 +380,7 @@ def test_the_star_is_held_against_each_group():
 
 def test_the_best_of_a_grid_counts_and_is_named():
     scores = scores_of([{"a": [[2.0, 2.0]], "b": [[5.0, 5.0], [1.0, 1.0], [3.0, 3.0]]}])
-    assert scores.ratios()[CONTESTS[0].name, "a"].value == 2.0
+    assert ratios_of(scores)[CONTESTS[0].name, "a"].value == 2.0
     assert scores.chosen[CONTESTS[0].name, "b"] == "setting 1"
     assert scores.chosen[CONTESTS[0].name, "a"] == ""
     [row] = [row for row in arena_scores.rows(scores) if row["entrant"] == "b"]
@@ -516,7 +522,7 @@ def test_the_page_has_every_ratio_and_loads_nothing(tmp_path):
         for scheme in ("light", "dark"):
             with opened(browser, path, color_scheme=scheme) as shown:
                 cells = shown.locator(".heat tbody:not(.means) td[class^=h]")
-                assert cells.count() == len(scores.ratios())
+                assert cells.count() == len(ratios_of(scores))
                 assert shown.locator(".heat tbody:not(.means) td.star").count() == len(CONTESTS)
                 assert shown.locator(".heat .means td[class^=h]").count() == len(ENTRANTS)
                 title = cells.first.get_attribute("title")
@@ -533,7 +539,7 @@ def test_the_figure_has_every_ratio(tmp_path):
     texts = [text.get_text() for text in panel.texts]
     assert {contest.name for contest in part.contests} <= set(texts)
     numbers = [text for text in texts if re.fullmatch(r"[\d.,]+", text)]
-    assert len(numbers) == len(scores.ratios()) + len(ENTRANTS)
+    assert len(numbers) == len(ratios_of(scores)) + len(ENTRANTS)
     first, second = (save(figure, tmp_path / f"{name}.png").read_bytes() for name in "ab")
     assert first == second
 

@@ -85,22 +85,12 @@ def require_play(entrant: Entrant, contests: Iterable[Contest]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Arena:
-    """Some contests and all who take part.
-
-    Parameters
-    ----------
-    contests, entrants
-        Who meets where; names must differ.
-    replications
-        Of every contest.
-    seed
-        Of all of them.
-    """
+    """Some contests and all who take part; their names must differ."""
 
     contests: tuple[Contest, ...]
     entrants: tuple[Entrant, ...]
-    replications: int = REPLICATIONS[False]
-    seed: int = SEED
+    replications: int = REPLICATIONS[False]  # of every contest
+    seed: int = SEED  # of all of them
 
     def __post_init__(self) -> None:
         for what, given in (("contests", self.contests), ("entrants", self.entrants)):

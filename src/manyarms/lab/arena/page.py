@@ -9,7 +9,7 @@ from ...compiled import source_digest
 from ...version import __version__
 from ..figures.figures import WIDTHS, save, styled
 from ..figures.statistics import number
-from ..pages.html import added, asset, facts, filled, settings, spec_text, table, text, whole_page
+from ..pages.html import added, asset, facts, filled, spec_text, table, text, whole_page
 from .arena import Arena
 from .scores import Ratio, Scores, findings, geometric_mean, ratio_text
 from .tables import GROUPS, HALVES, HINDSIGHT
@@ -73,7 +73,10 @@ def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> st
         "legend": _legend(),
         "heat": _heat_map(Layout(scores), star),
         "star": "".join(sections[2:]),
-        "settings": _settings(arena, command),
+        "command": text(command),
+        "seed": str(arena.seed),
+        "replications": f"{arena.replications:,}",
+        "sources": source_digest(),
         "contests": _contest_table(arena),
         "entrants": _entrant_table(arena),
     }
@@ -174,16 +177,6 @@ def _heat_row(layout: Layout, star: str, head: str, fields: Fields) -> str:
 
     row = '<td class="gap"></td>'.join("".join(map(field, members)) for members in layout.groups.values())
     return f'<tr><th scope="row">{head}</th>{row}</tr>'
-
-
-def _settings(arena: Arena, command: str) -> str:
-    lines = [
-        ("Seed", f"{arena.seed}"),
-        ("Replications", f"{arena.replications:,}"),
-        ("Version", text(f"manyarms {__version__}")),
-        ("Sources", f"<code>{source_digest()}</code>"),
-    ]
-    return settings(lines, command)
 
 
 def _contest_table(arena: Arena) -> str:

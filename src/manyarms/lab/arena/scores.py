@@ -89,22 +89,12 @@ def worst(duels: Sequence[Duel]) -> Duel:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scores:
-    """The final regrets of an arena.
-
-    Attributes
-    ----------
-    contests, entrants
-        Who met where, in the order of the tables.
-    regrets
-        By the names of contest and entrant, the final regret in every replication: of a grid, that of its best.
-    chosen
-        By the same, which of a grid that was.
-    """
+    """The final regrets of an arena, by the names of contest and entrant; both in the order of the tables."""
 
     contests: tuple[Contest, ...]
     entrants: tuple[Entrant, ...]
-    regrets: Mapping[tuple[str, str], Floats]
-    chosen: Mapping[tuple[str, str], str]
+    regrets: Mapping[tuple[str, str], Floats]  # in every replication; of a grid, that of its best
+    chosen: Mapping[tuple[str, str], str]  # which of a grid that was
 
     @classmethod
     def of(
@@ -153,14 +143,6 @@ class Scores:
         rival = min(met, key=lambda name: float(met[name].mean()))
         mean, least = float(own.mean()), float(met[rival].mean())
         return Duel(contest, rival, math.log(mean / least), own / mean - met[rival] / least)
-
-    def ratios(self) -> dict[tuple[str, str], Ratio]:
-        """By contest and entrant, its mean regret over the least of all others."""
-        return {
-            (duel.contest.name, entrant.name): duel.ratio
-            for entrant in self.entrants
-            for duel in self.duels(entrant.name)
-        }
 
 
 # ---------------------------------------------------------------- tables

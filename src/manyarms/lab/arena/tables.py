@@ -251,27 +251,13 @@ Plays = Policy | Mapping[str, Policy]
 
 @dataclasses.dataclass(frozen=True)
 class Entrant:
-    """Who takes part.
-
-    Parameters
-    ----------
-    name
-        What to call it.
-    told
-        What it is told: one of ``GROUPS``.
-    plays
-        Its policy in a contest; or several by name, of which the one with the least mean regret counts.
-    quick
-        Whether it also takes part when the arena is quick.
-    enters
-        Whether it takes part in a contest: for entrants that would take days.
-    """
+    """Who takes part."""
 
     name: str
-    told: str
-    plays: Callable[[Contest], Plays]
-    quick: bool = False
-    enters: Callable[[Contest], bool] = lambda contest: True
+    told: str  # one of GROUPS
+    plays: Callable[[Contest], Plays]  # its policy; or several by name, of which that with the least mean regret counts
+    quick: bool = False  # whether it also takes part when the arena is quick
+    enters: Callable[[Contest], bool] = lambda contest: True  # where it takes part: some would take days
 
     def __post_init__(self) -> None:
         one_of(f"arena: the entrant {self.name!r}", "told", self.told, GROUPS)

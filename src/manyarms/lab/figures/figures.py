@@ -67,18 +67,6 @@ def regret_figure(
         ``"column"``, ``"page"`` or inches.
     log
         Whether both axes are logarithmic.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import manyarms as ma
-    >>> from manyarms.lab import Study, read_result, run
-    >>> worlds = {"still": ma.World(ma.PowerLaw(beta=1.0))}
-    >>> study = Study.of("small", {"uniform": ma.UniformPlay()}, worlds, horizons=[500], replications=4)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     results = [read_result(path) for path in run(study, folder)]
-    >>> len(regret_figure(results, width="column").axes)
-    1
     """
     grid = Grid(results)
     horizon = _horizon(grid, horizon)

@@ -119,12 +119,6 @@ def facts(pairs: Iterable[tuple[object, str]]) -> str:
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for value, name in pairs)
 
 
-def settings(pairs: Iterable[tuple[str, str]], command: str = "") -> str:
-    """Settings by name, HTML already; the command, which is not, comes first if there is one."""
-    first = [("Command", f"<pre>{text(command)}</pre>")] if command else []
-    return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in [*first, *pairs])
-
-
 def spec_text(spec: Any) -> str:
     """A policy or a world as JSON to read."""
     return text(json.dumps(spec.to_json(), ensure_ascii=False))

@@ -9,7 +9,7 @@ of them is, `manyarms.lab.questions.figure_1.DIFFERENCES` says.
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,8 @@ from ...drifts.base import Drift, register_drift
 from ...policies import Policy
 from ...policies.blocks import NO_COUNTS, register_policy
 from ...specs import Count
-from ...streams import UNSET_KEY, address, bits_at
-from ...world import World, WorldState
+from ...streams import UNSET_KEY, address
+from ...world import World, WorldState, begin_world, preview_world, pull_world, relocate_in_world
 
 
 class CappedState(NamedTuple):
@@ -188,38 +188,17 @@ register_policy(
 )
 
 
-class RottingByPlaysState(contract.Nothing):
-    """Nothing to carry."""
-
-
 @dataclasses.dataclass(frozen=True)
 class RottingByPlays(Drift):
-    """An arm loses 1/n at its n-th play: all of its mean at the first.
-
-    Examples
-    --------
-    >>> from manyarms.lab.questions.published import RottingByPlays
-    >>> RottingByPlays().to_json()
-    {'type': 'RottingByPlays'}
-    """
-
-    state_type: ClassVar = RottingByPlaysState
+    """An arm loses 1/n at its n-th play: all of its mean at the first."""
 
 
-def moved_by_plays(
-    drift: RottingByPlaysState, play: contract.Play, reservoir: Any
-) -> tuple[RottingByPlaysState, float]:
+def moved_by_plays(drift: RottingByPlays, play: contract.Play, reservoir: Any) -> tuple[RottingByPlays, float]:
     """1 / n."""
     return drift, play.mean - 1.0 / (play.plays + 1)
 
 
-register_drift(RottingByPlaysState, moved_by_plays)
-
-
-class RottingByBlocksState(NamedTuple):
-    """The length of a block."""
-
-    length: int
+register_drift(RottingByPlays.state_type, moved_by_plays)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,115 +209,79 @@ class RottingByBlocks(Drift):
     ----------
     length
         Of a block, in rounds: ceil(sqrt(T)) for AUCBT-ASW.
-
-    Examples
-    --------
-    >>> from manyarms.lab.questions.published import RottingByBlocks
-    >>> RottingByBlocks(length=317)
-    RottingByBlocks(length=317)
     """
-
-    state_type: ClassVar = RottingByBlocksState
 
     length: Count
 
 
-def moved_by_blocks(
-    drift: RottingByBlocksState, play: contract.Play, reservoir: Any
-) -> tuple[RottingByBlocksState, float]:
+def moved_by_blocks(drift: RottingByBlocks, play: contract.Play, reservoir: Any) -> tuple[RottingByBlocks, float]:
     """1 / t, or all at the first round of a block."""
     clock = 1 if (play.round - 1) % drift.length == 0 else play.round
     return drift, play.mean - 1.0 / clock
 
 
-register_drift(RottingByBlocksState, moved_by_blocks)
+register_drift(RottingByBlocks.state_type, moved_by_blocks)
 
 
-class SameArmsState(NamedTuple):
-    """A world, and its measures where the loop looks for them."""
+class Births(NamedTuple):
+    """A reservoir, and where its arms began."""
 
-    world: WorldState
-    births: NDArray[np.int64]  # slot -> the slot in which its arm began
-    variation: float = 0.0
-    rotting_variation: float = 0.0
-    changes: int = 0
-    rotting_changes: int = 0
+    slots: NDArray[np.int64]  # slot -> the slot in which its arm began
+    reservoir: Any
+
+
+contract.register(Births, fresh_mean=lambda births, bits: contract.fresh_mean(births.reservoir, bits))
+
+
+class SameArmsState(WorldState):
+    """A world whose reservoir is ``Births``."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SameArms(World):
-    """A world in which a fresh arm's first mean depends on its slot alone: every subsample begins with the same means.
+    """A world where a fresh arm's first mean depends on its slot alone: every subsample begins with the same means."""
 
-    Examples
-    --------
-    >>> import manyarms as ma
-    >>> from manyarms.lab.questions.published import SameArms
-    >>> SameArms(ma.PowerLaw(beta=1.0)).top
-    1.0
-    """
-
-    def start(self, slots: int) -> Any:
+    def start(self, slots: int) -> SameArmsState:
         """A world with room for ``slots`` arms at a time."""
-        return SameArmsState(world=super().start(slots), births=np.zeros(slots, dtype=np.int64))
+        world = super().start(slots)
+        births = Births(slots=np.zeros(slots, dtype=np.int64), reservoir=world.reservoir)
+        return SameArmsState(*replaced(world, reservoir=births))
 
 
-def begin_same(state: SameArmsState, key: int) -> SameArmsState:
-    """An untouched world."""
-    return replaced(
-        state,
-        world=contract.begin(state.world, key),
-        variation=0.0,
-        rotting_variation=0.0,
-        changes=0,
-        rotting_changes=0,
-    )
+# What any world does, for the kernels below to call.
+kernel(pull_world)
+kernel(relocate_in_world)
 
 
-def pull_same(state: SameArmsState, slot: int, arm: int, round: int) -> tuple[SameArmsState, float, float, float]:
+def pull_same(world: SameArmsState, slot: int, arm: int, round: int) -> tuple[WorldState, float, float, float]:
     """As in any world, but a fresh arm gets its slot's first mean."""
-    world = state.world
     if rarely(world.visits[slot] >> 32 != arm):
-        settle(state, slot, arm, slot)
-    world, mean, next_mean, reward = contract.pull(world, slot, arm, round)
-    state = replaced(
-        state,
-        world=world,
-        variation=world.variation,
-        rotting_variation=world.rotting_variation,
-        changes=world.changes,
-        rotting_changes=world.rotting_changes,
-    )
-    return state, mean, next_mean, reward
+        settle(world, slot, arm, slot)
+    return pull_world(world, slot, arm, round)
 
 
 @kernel
-def settle(state: SameArmsState, slot: int, arm: int, birth: int) -> None:
+def settle(world: SameArmsState, slot: int, arm: int, birth: int) -> None:
     """A fresh arm, with the first mean of the slot in which it began."""
-    world = state.world
-    mean = contract.fresh_mean(world.reservoir, bits_at(world.arm_key, birth, 0))
-    store_both(world.visits, world.means, slot, address(arm, 0), mean)
-    state.births[slot] = birth
+    store_both(world.visits, world.means, slot, address(arm, 0), preview_world(world, birth))
+    world.reservoir.slots[slot] = birth
 
 
-def relocate_same(state: SameArmsState, source: int, target: int) -> None:
+def relocate_same(world: SameArmsState, source: int, target: int) -> None:
     """The arm takes its first mean along, even if it was never played.
 
     The arm it replaces was just played, so it is known, and a block's arms are numbered by the slots in which
     they began. An entry from before the block belongs to no arm of it: then the arm in ``source`` has neither
     been played nor moved.
     """
-    world = state.world
-    first = (world.visits[target] >> 32) - state.births[target]
+    births = world.reservoir.slots
+    first = (world.visits[target] >> 32) - births[target]
     if world.visits[source] >> 32 < first:
-        settle(state, target, first + source, source)
+        settle(world, target, first + source, source)
     else:
-        contract.relocate(world, source, target)
-        state.births[target] = state.births[source]
+        relocate_in_world(world, source, target)
+        births[target] = births[source]
 
 
-def preview_same(state: SameArmsState, arm: int) -> float:
-    """Only slots decide here; an arm that has none yet is taken for one of the world inside."""
-    return float(contract.preview(state.world, arm))
-
-
-contract.register(SameArmsState, begin=begin_same, pull=pull_same, relocate=relocate_same, preview=preview_same)
+# Only slots decide here; in a preview, an arm that has none yet is taken for one of the world as it is.
+contract.register(SameArmsState, begin=begin_world, pull=pull_same, relocate=relocate_same, preview=preview_world)

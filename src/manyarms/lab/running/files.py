@@ -43,28 +43,14 @@ class BadFile(ValueError):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CellResult:
-    """Some replications of one cell, as a file holds them.
+    """Some replications of one cell, as a file holds them."""
 
-    Attributes
-    ----------
-    study
-        The study, as it was run; of a file that stands alone, a study of its one cell.
-    index
-        Which of its cells.
-    first
-        The number of the first replication.
-    values
-        Shape (replications, checkpoints, columns); the columns are ``manyarms.trace.COLUMNS``.
-    version, sources
-        The package that made it.
-    """
-
-    study: Study
-    index: int
-    first: int
-    values: NDArray[np.float64]
-    version: str = __version__
-    sources: str = ""
+    study: Study  # as it was run; of a file that stands alone, a study of its one cell
+    index: int  # which of its cells
+    first: int  # the number of the first replication
+    values: NDArray[np.float64]  # (replications, checkpoints, columns); the columns are ``manyarms.trace.COLUMNS``
+    version: str = __version__  # of the package that made it …
+    sources: str = ""  # … and the digest of its sources
 
     def __post_init__(self) -> None:
         if not self.sources:

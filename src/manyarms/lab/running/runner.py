@@ -83,13 +83,14 @@ def run(
     --------
     >>> import tempfile
     >>> import manyarms as ma
-    >>> from manyarms.lab import Study, read_result, run
+    >>> from manyarms.lab import Study, read_result, regret_figure, run
     >>> worlds = {"still": ma.World(ma.PowerLaw(beta=1.0))}
     >>> study = Study.of("small", {"uniform": ma.UniformPlay()}, worlds, horizons=[500], replications=4)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path] = run(study, folder)
-    ...     read_result(path).column("regret").shape
+    ...     results = [read_result(path) for path in run(study, folder)]
+    >>> results[0].column("regret").shape
     (4, 64)
+    >>> figure = regret_figure(results, width="column")
     """
     device = chosen_device(device)
     jobs = usable_cores() if jobs is None else count("run", "jobs", jobs)

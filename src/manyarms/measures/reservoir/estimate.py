@@ -102,18 +102,10 @@ class ReservoirEstimate:
 
 @dataclasses.dataclass(frozen=True)
 class Advice:
-    """How many fresh arms to draw for a horizon, as Suk & Kim's subsample sizes have it; constants are theirs.
+    """How many fresh arms to draw for a horizon, as Suk & Kim's subsample sizes have it; constants are theirs."""
 
-    Attributes
-    ----------
-    estimate
-        What it rests on.
-    horizon
-        How many rounds will be played.
-    """
-
-    estimate: ReservoirEstimate
-    horizon: int
+    estimate: ReservoirEstimate  # what it rests on
+    horizon: int  # how many rounds will be played
 
     def over_interval(self, size: Callable[[float], int]) -> tuple[int, int, int]:
         """A size at the estimated beta and at the ends of its interval."""
