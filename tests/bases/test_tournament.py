@@ -265,8 +265,8 @@ def play_both(sigma, arms, rounds, draw, strays, is_close):
     for t in range(1, rounds + 1):
         slot = pick(fast, 0, t, 0)[0]
         if min(slow.plays) > 0:  # late rewards disturb the order of the first sweep, but not the tree
-            assert slot == slow.pick(), t
-        assert fast.lease.slot == slow.pick(), t
+            assert slot == slow.pick(t), t
+        assert fast.lease.slot == slow.pick(t), t
         is_late = draw.random() < strays
         if is_late:
             slot = draw.randrange(arms)

@@ -12,6 +12,7 @@ from manyarms.policies import aucbt_asw as fast
 from tests.policies.test_theory import within_standard_errors
 from tests.reference import aucbt_asw as slow
 from tests.reference.counts import Counts
+from tests.reference.late import Ask, Heard
 from tests.reference.squares import POLICY_STREAM, replication_key, stream_key
 from tests.reference.twins import Setting, new_twin
 from tests.theory import HOPELESS, log_of
@@ -78,14 +79,14 @@ def test_thresholds_and_their_probabilities_are_those_of_plain_weights(preset, s
     state = begin(spec.start(10_000), np.uint64(key))
     arm, _ = next(twin)
     for round in range(1, 10_001):
-        choice = ask(state, round, 0)
+        choice = ask(state, round)
         delta, probability = drawn[-1]
         assert (choice.arm, choice.block, state.level) == (arm, len(drawn), 1.0 - delta), round
         assert state.probability == pytest.approx(probability, rel=1e-12)
         # Good arms are rare, and the smaller the threshold the more are tried: thresholds differ in what they pay.
         reward = float(dice.random() < (choice.arm % 7 == 0) * 0.95)
         state = tell(state, choice, reward)
-        arm, _ = twin.send(reward)
+        arm, _ = twin.send(Heard("told", Ask(round, choice.arm, 1.0, choice.block), reward))
     assert len(drawn) == 101
     probabilities = [probability for _, probability in drawn]
     least = state.period.mixing / state.period.thresholds
