@@ -111,7 +111,7 @@ def test_where_rounding_decides_the_kinetic_tournament_still_decides_as_the_dens
             fast = learn(fast, Choice(slot=slot, arm=slot, probability=1.0, block=1, round=t), reward)
             slow.learn(slot, reward)
             if t >= arms and (last < 100 or t > last - 3):
-                assert pick(fast, 0, t, 0)[0] == slow.pick(t), (plays, rewards, sigma, t)
+                assert pick(fast, 0, t)[0] == slow.pick(t), (plays, rewards, sigma, t)
         # The lines, written as the tree has them, would have chosen otherwise this often.
         level = sigma * math.sqrt(2.0 * natural_log(1.0 + (last + 1) * natural_log(last + 1) * natural_log(last + 1)))
         lines = [

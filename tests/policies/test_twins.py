@@ -65,8 +65,8 @@ def test_coins_make_exact_ties_which_go_to_the_lower_place(base, twin):
     log, _ = check_same(ma.Subsample(base=base, beta=1.0, arms=30), FLIPS, horizon, seed=10)
     slow = twin(30, horizon)
     ties = 0
-    for arm, reward in zip(log.arm.tolist(), log.reward.tolist(), strict=True):
-        assert slow.pick() == arm
+    for t, (arm, reward) in enumerate(zip(log.arm.tolist(), log.reward.tolist(), strict=True), start=1):
+        assert slow.pick(t) == arm
         indices = slow.indices()
         best = max(indices)
         ties += math.isfinite(best) and indices.count(best) > 1

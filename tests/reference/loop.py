@@ -10,9 +10,9 @@ LOG = ("arm", "mean", "next_mean", "reward", "probability", "block", "episode")
 def play(new_policy, world, rounds, ignored=None):
     """Two lists with one entry for each round: the log, and the columns after that round.
 
-    ``new_policy(counts)`` makes the generator, which is sent what it hears. A block is opened as soon as the one before it
-    is over, so after the last round of a block the counts are those of the next. ``ignored``: a list that gets the
-    count of ignored rewards after each round.
+    ``new_policy(counts)`` makes the generator, which is sent what it hears. A block is opened as soon as the one
+    before it is over, so after the last round of a block the counts are those of the next. ``ignored``: a list that
+    gets the count of ignored rewards after each round.
     """
     ignored = [] if ignored is None else ignored
     counts = Counts()

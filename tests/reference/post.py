@@ -35,7 +35,7 @@ class NaivePost:
 
     def opened(self, ask, letters, before):
         """One letter: the answer or that there is none, or another answer than before."""
-        (age, answer), *others = letters
+        (_, answer), *others = letters
         if answer is None and before is None:
             yield Heard("lost", ask)
         elif answer is not None:  # else what was pending stays

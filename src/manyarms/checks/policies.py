@@ -91,7 +91,7 @@ def played_arms_are_found_again(spec: Policy) -> None:
             hold(
                 arm not in played_before or int(trial.world.visits[slot]) >> 32 == arm,
                 f"{trial.where}: arm {arm} was played before, but the world does not have it "
-                f"in slot {slot}; keep it in its slot as long as you keep it, or relocate it in observe",
+                f"in slot {slot}; keep it in its slot as long as you keep it, or relocate it in follow",
             )
             played_before.add(arm)
 
