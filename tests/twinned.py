@@ -94,6 +94,7 @@ jumping = st.builds(ma.World, reservoirs, jumps, st.just(ma.Exact()), tops)
 other_trending = st.builds(ma.World, reservoirs, other_trends, st.just(ma.GapUniform()), tops)
 all_worlds = st.one_of(still, trending, crashing, jumping)
 two_worlds = st.one_of(crashing, trending)
+other_worlds = st.one_of(still, jumping)
 
 # At 2^m - 2 rounds a block ends with the run, and the next one is opened and never played.
 horizons = st.one_of(
@@ -108,34 +109,40 @@ def maybe(*values):
 
 told_horizons = st.sampled_from([None, None, "doubling", 50, 4096])
 
-eliminations = st.builds(
-    ma.Elimination,
-    beta=betas_or_auto,
-    preset=st.sampled_from(["paper", "published", "calibrated"]),
-    threshold=maybe(0.02, 0.1, 0.3),
-    log_base=maybe(2, "e", 10.0),
-    log_factor=maybe(True, False),
-    cap=maybe(True, False),
-    warm_start=maybe(True, False),
-    top=tops,
-    horizon=told_horizons,
-)
+# With beta told or estimated and with a warm start or without, a policy has four types of state. All four are compiled
+# in two worlds, and the one that is PLAIN in the others.
+PLAIN = {"beta": betas, "warm_start": st.just(False)}
 
 
-def blackboxes(base):
+def eliminations(**fields):
+    fields = {"beta": betas_or_auto, "warm_start": maybe(True, False)} | fields
+    return st.builds(
+        ma.Elimination,
+        preset=st.sampled_from(["paper", "published", "calibrated"]),
+        threshold=maybe(0.02, 0.1, 0.3),
+        log_base=maybe(2, "e", 10.0),
+        log_factor=maybe(True, False),
+        cap=maybe(True, False),
+        top=tops,
+        horizon=told_horizons,
+        **fields,
+    )
+
+
+def blackboxes(base, **fields):
+    fields = {"beta": betas_or_auto, "warm_start": maybe(True, False)} | fields
     return st.builds(
         ma.Blackbox,
         base=base,
-        beta=betas_or_auto,
         preset=st.sampled_from(["paper", "published", "calibrated"]),
         threshold=maybe(0.05, 0.2, 0.5),
         log_power=maybe(0.0, 1.0, 1.5),
         log_base=maybe(2, "e", 10.0),
         log_factor=maybe(True, False),
         base_horizon=maybe("block", "run"),
-        warm_start=maybe(True, False),
         top=tops,
         horizon=told_horizons,
+        **fields,
     )
 
 

@@ -28,6 +28,8 @@ import numba as _numba
 import numba.core.cgutils as _cgutils
 import numpy as np
 from llvmlite import ir
+from numba.core import codegen as _codegen
+from numba.core import compiler as _compiler
 from numba.extending import intrinsic as _numba_intrinsic
 from numba.extending import overload
 
@@ -37,6 +39,8 @@ from .states import states_in
 numba: Any = _numba
 types: Any = _numba.types
 cgutils: Any = _cgutils
+codegen: Any = _codegen
+compiler: Any = _compiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,11 +53,51 @@ IS_SIMULATED = bool(numba.config.ENABLE_CUDASIM)
 CACHES_KEPT = 4
 """How many compile caches of other versions of the sources stay on disk."""
 
+
+class _NoEnvironments:
+    """In place of the code generator, where numba would enter a kernel's environment into machine code."""
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """There is none."""
+
+
+class _KernelCode(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """The code of a kernel, which is only ever inlined into a loop: machine code of its own would be made in vain."""
+
+    codegen = _NoEnvironments()
+
+    def finalize(self) -> None:
+        """Take in what the kernel calls, and tidy up; the loop is optimized in earnest, as a whole."""
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        passes, builder = self._codegen._module_pass_manager(opt=1, loop_vectorize=False, slp_vectorize=False)
+        passes.run(self._final_module, builder)
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """None: it cannot be called from Python."""
+        return 0
+
+
+class _KernelCompiler(compiler.Compiler):  # type: ignore[misc]
+    """Numba's compiler, which puts a kernel's code there."""
+
+    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
+        super().__init__(typing_context, target_context, _KernelCode(target_context.codegen(), "kernel"), *rest)
+
+
 # Kernels are inlined by force: a state is a tuple of arrays, and passing it through a real
 # call would count references up and down in every round. "generic" makes the same kernel
-# available to every target numba compiles for.
+# available to every target numba compiles for. Wrappers for C would be optimized, too, and never called.
 _INLINED: dict[str, Any] = {
-    "jit_options": {"forceinline": True, "_nrt": False, "error_model": "numpy"},
+    "jit_options": {
+        "forceinline": True,
+        "_nrt": False,
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,
+        "pipeline_class": _KernelCompiler,
+    },
     "strict": False,
     "target": "generic",
 }

@@ -11,12 +11,13 @@ from manyarms.trace import COLUMNS
 from tests.theory import HOPELESS, log_of
 from tests.twinned import (
     FLIPS,
-    all_worlds,
+    PLAIN,
     asymptotic_ucbs,
     blackboxes,
     check_same,
     crashing,
     greedies,
+    other_worlds,
     plays_as_its_twin,
     successive,
     two_worlds,
@@ -41,7 +42,8 @@ def test_blackbox_restarts_at_the_loss_the_threshold_says():
 
 # The twins are compared with policies and worlds that disagree about the top, too.
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
-test_blackbox_over_ucb_plays_as_its_twin = plays_as_its_twin(blackboxes(ucbs), all_worlds, examples=150)
+test_blackbox_over_ucb_plays_as_its_twin = plays_as_its_twin(blackboxes(ucbs), two_worlds, examples=100)
+test_blackbox_over_ucb_plays_as_its_twin_in_other_worlds = plays_as_its_twin(blackboxes(ucbs, **PLAIN), other_worlds)
 test_blackbox_over_greedy_plays_as_its_twin = plays_as_its_twin(blackboxes(greedies), two_worlds)
 test_blackbox_over_successive_elimination_plays_as_its_twin = plays_as_its_twin(blackboxes(successive), crashing)
 test_blackbox_over_asymptotic_ucb_plays_as_its_twin = plays_as_its_twin(blackboxes(asymptotic_ucbs), crashing)

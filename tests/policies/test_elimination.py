@@ -10,7 +10,7 @@ import manyarms as ma
 from manyarms.contract import Choice, ask, begin, tell
 from manyarms.trace import COLUMNS
 from tests.theory import HOPELESS, log_of
-from tests.twinned import COINS, FLIPS, all_worlds, check_same, eliminations, plays_as_its_twin
+from tests.twinned import COINS, FLIPS, PLAIN, check_same, eliminations, other_worlds, plays_as_its_twin, two_worlds
 from verification.rates import rate_row
 
 
@@ -149,7 +149,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
 
 # Each pair of types has to be compiled. Rewards other than those of coins meet every base in Subsample, and Blackbox
 # over UCB.
-test_elimination_plays_as_its_twin = plays_as_its_twin(eliminations, all_worlds, examples=150)
+test_elimination_plays_as_its_twin = plays_as_its_twin(eliminations(), two_worlds, examples=100)
+test_elimination_plays_as_its_twin_in_other_worlds = plays_as_its_twin(eliminations(**PLAIN), other_worlds)
 
 
 PLAIN = {"log_base": 2, "log_factor": False, "cap": True}

@@ -376,6 +376,13 @@ def revise(base: AsymptoticUCBState, slot: int, plays: int, total: float) -> Asy
     mean = total / plays if plays > 0 else UNTRIED
     slope = 1.0 / math.sqrt(plays) if plays > 0 else 0.0
     level = base.sigma * math.sqrt(2.0 * base.clock.confidence)
+    lease = base.lease
+    if (slot != lease.slot) & (level <= lease.until) & (mean + lease.until * slope <= lease.bound):
+        # Not more than what the leader's rivals are held to: it goes on leading, and only this arm's games are played.
+        base.lines[2 * slot] = mean
+        base.lines[2 * slot + 1] = slope
+        settle(base, base.leaves + slot, level, base.told + 1)
+        return replaced(base, lease=replaced(lease, until=min(lease.until, base.expiries[1])))
     return replaced(base, lease=with_line(base, slot, mean, slope, level, base.told + 1))
 
 
