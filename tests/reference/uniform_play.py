@@ -4,14 +4,11 @@ from .twins import twin_of
 
 
 def uniform_play(counts):
-    """An arm for each ask; drawn when its answer comes, and with it those before it."""
+    """An arm for each ask, whatever comes of it."""
     counts.blocks = 1
-    asked = 0
     while True:
-        heard = yield asked, 1.0
-        asked += heard.is_round
-        if heard.reward is not None:
-            counts.arms = max(counts.arms, heard.ask.round)
+        heard = yield counts.arms, 1.0
+        counts.arms += heard.is_round
 
 
 @twin_of("UniformPlay")
