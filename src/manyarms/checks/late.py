@@ -100,7 +100,7 @@ def late_rewards_count_while_their_arm_is_kept(spec: Policy) -> None:
 
 def _hear_one(trial: Trial, heard: Heard, presumed: dict[int, float]) -> None:
     """Tell the policy, and see whether it ignores what it should not."""
-    before, ignored = copied(trial.policy), trial.counts().ignored
+    before, (_, _, arms, ignored) = copied(trial.policy), trial.counts()
     is_kept = heard.choice.arm in trial.spec.kept_arms(trial.policy)
     trial.policy = told_of(trial.policy, heard, presumed)
     what = f"{trial.where}: the {heard.verb} of round {heard.choice.round}"
@@ -109,6 +109,9 @@ def _hear_one(trial: Trial, heard: Heard, presumed: dict[int, float]) -> None:
         hold(heard.verb == "correct" or not is_kept, f"{what} was ignored, but its arm {heard.choice.arm} is kept")
         changed = difference(before, trial.policy, only=np.ndarray)
         hold(not changed, f"{what} was ignored, but changed {changed}")
+    drawn, kept = trial.counts().arms, trial.spec.kept_arms(trial.policy)
+    hold(drawn >= arms, f"{what}: {arms} arms drawn became {drawn}")
+    hold((kept < max(drawn, 1)).all(), f"{what}: {drawn} arms drawn, but {kept} are kept")
     trial.policy = follow(trial.policy, trial.world)
 
 

@@ -15,7 +15,7 @@ from ..states import copied, types_of
 from ..world import World
 from .late import Heard, Messenger
 from .promises import SEED, Broken, difference, hold, promise, shapes_of
-from .runs import BUSY_WORLD, CHOICE, Trial, in_company, same_logs, trials
+from .runs import BUSY_WORLD, CHOICE, Trial, all_trials, in_company, same_logs, trials
 
 
 def can_be_live(spec: Policy) -> bool:
@@ -38,7 +38,7 @@ def ask_changes_nothing(spec: Policy) -> None:
 @promise("policy")
 def probabilities_are_probabilities(spec: Policy) -> None:
     """A choice has a probability in (0, 1], its round and the block that is open."""
-    for trial in trials(spec):
+    for trial in all_trials(spec):
         for choice in trial.choices():
             hold(0.0 < choice.probability <= 1.0, f"{trial.where}: probability {choice.probability!r}")
             hold(choice.round == trial.round, f"{trial.where}: the choice says round {choice.round}")
@@ -77,7 +77,7 @@ def _numbered(trial: Trial, seen: set[int], drawn: int) -> int:
 @promise("policy")
 def slots_stay_in_range(spec: Policy) -> None:
     """Slots are 0 … slots(rounds) - 1, and an open block never keeps more arms than that."""
-    for trial in trials(spec):
+    for trial in all_trials(spec):
         trial.play()
         kept = len(trial.spec.kept_arms(trial.policy))
         hold(kept <= trial.slots, f"after {trial.rounds} rounds: {kept} arms are kept in {trial.slots} slots")
@@ -86,7 +86,7 @@ def slots_stay_in_range(spec: Policy) -> None:
 @promise("policy")
 def played_arms_are_found_again(spec: Policy) -> None:
     """An arm that was played before is in the slot where the world has it."""
-    for trial in trials(spec):
+    for trial in all_trials(spec):
         played_before: set[int] = set()
         for choice in trial.choices():
             arm, slot = int(choice.arm), int(choice.slot)
@@ -142,6 +142,7 @@ def _live_repeats(spec: Policy, world: World) -> None:
         choice = CHOICE._replace(round=place + 1)
         for heard in messenger.heard(choice, place + 1, float(log.reward[place])):
             told_live(bandit, heard)
+    bandit.ask()  # what is open is open for good
     now = bandit.explain()
     for name, column in (("restarts", "restarts"), ("blocks", "blocks"), ("arms_drawn", "arms")):
         simulated_count = int(result.final("it", column)[1])
@@ -267,7 +268,7 @@ def compiles_once(spec: Policy) -> None:
 def horizon_may_be_unknown(spec: Policy) -> None:
     """With the horizon "doubling" it plays on for ever, in simulation and live alike."""
     unknown = spec.replace(horizon=DOUBLING)
-    for trial in trials(unknown):
+    for trial in all_trials(unknown):
         hold(trial.spec == unknown, f"told({trial.rounds}) made {trial.spec.label()} of {unknown.label()}")
         trial.play()
     if can_be_live(spec):

@@ -95,8 +95,12 @@ def trials(spec: Policy, world: World = BUSY_WORLD) -> Iterator[Trial]:
     for rounds in (1, 2, 3, 6, 7, 1500):
         yield Trial(spec, rounds, calming=True, world=world)
     yield Trial(spec, 600, world=world)
-    if world == BUSY_WORLD:
-        yield Trial(spec, 600, world=late_world_for(spec))
+
+
+def all_trials(spec: Policy) -> Iterator[Trial]:
+    """The same, and one with answers that come late."""
+    yield from trials(spec)
+    yield Trial(spec, 600, world=late_world_for(spec))
 
 
 def late_world_for(policy: Policy) -> World:
@@ -150,7 +154,7 @@ def begin_fills_arrays(spec: Policy | World | Feedback) -> None:
 def fields_keep_their_types(spec: Policy | World | Feedback) -> None:
     """A field of its state holds what it held at the start: a float in a field for whole numbers changes the type."""
     policy, world = in_company(spec)[0]
-    for trial in trials(policy, world):
+    for trial in all_trials(policy) if isinstance(spec, Policy) else trials(policy, world):
         state, post = trial.spec.start(trial.rounds), new_post(trial.feedback)
         kinds = kinds_of(state=state, world=world.start(trial.slots), post=post, choice=CHOICE)
         for choice in trial.choices():
