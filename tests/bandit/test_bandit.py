@@ -536,7 +536,7 @@ def test_items_come_from_the_start_or_never():
 @pytest.fixture
 def used():
     """A bandit in the middle of things: restarts, open decisions of this block and of older ones, items."""
-    bandit = ma.Bandit(QUICK, 2**64 - 3, items=itertools.count(), reward_range=(0, 2), replication=3)
+    bandit = ma.Bandit(QUICK, 2**64 - 3, items=itertools.count(), reward_range=(0, 2), replication=3, correctable=8)
     for number in range(200):
         decision = bandit.ask()
         if number % 9:
@@ -723,8 +723,9 @@ def put(*path_and_value):
 
 TAMPERED = [
     *((without(name), f"lacks '{name}'") for name in (
-        "policy", "seed", "replication", "reward_range", "asked", "told", "rounds", "fresh", "has_items", "pruning",
-        "positions", "open", "state", "checksum",
+        "policy", "seed", "replication", "reward_range", "pending", "timeout", "on_timeout", "correctable", "asked",
+        "told", "timed_out", "last_timed_out", "clock", "rounds", "fresh", "has_items", "pruning", "positions", "open",
+        "remembered", "state", "checksum",
     )),
     (put("policy", 3), "policy: expected an object with a type, not 3"),
     (put("policy", "type", "Nonsense"), "policy: unknown spec type 'Nonsense'"),
@@ -763,6 +764,22 @@ TAMPERED = [
     (put("open", 2, 3, 1.5), r"open\[2\]: the policy makes no such choice: .*probability=1\.5"),
     (put("open", 2, 4, 0), r"open\[2\]\.block must be a whole number of at least 1"),
     (put("open", 2, 4, 9999), r"open\[2\]: the policy makes no such choice: .*block=9999"),
+    (put("open", 2, 0, 1), r"open\[2\]: 1 is not the id of an open decision"),
+    (put("open", 2, 6, None), r"open\[2\]: \d+ is not the id of an open decision"),
+    (put("open", 2, 6, "much"), r"open\[2\]\.presumed: expected a number, not 'much'"),
+    (put("open", 2, 7, "now"), r"open\[2\]\.since must be a finite number, not 'now'"),
+    (put("clock", "time", None), r"clock\.time must be a finite number, not None"),
+    (put("clock", {}), "lacks 'time'"),
+    (put("timeout", -1), "timeout must be above 0, not -1"),
+    (put("pending", 3), r"pending 3 is outside \[0, 2\]"),
+    (put("timed_out", 177), "asked: 200 decisions are fewer than"),
+    (put("last_timed_out", 201), "asked: 200 decisions are fewer than"),
+    (put("rounds", 4096), "rounds: 4096 is no room for 200 decisions"),
+    (put("remembered", 3), "remembered: expected a list, not 3"),
+    (put("remembered", [[1] * 7] * 9), "remembered: 9 decisions are more than the 8 to be remembered"),
+    (put("remembered", 0, 0, 500), r"remembered\[0\]: 500 is not the id of a decision"),
+    (put("remembered", 0, 3, 2.0), r"remembered\[0\]: the policy makes no such choice: .*probability=2\.0"),
+    (put("remembered", 0, 6, "x"), r"remembered\[0\]\.reward must be a finite number, not 'x'"),
     (put("state", []), r"state: expected the fields settings, key, .*, not \[\]"),
     (put("state", "live", 1.5), r"state\.live: expected a whole number, not 1\.5"),
     (put("state", "live", True), r"state\.live: expected a whole number, not True"),
