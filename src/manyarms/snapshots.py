@@ -45,8 +45,8 @@ def check_version(values: Any) -> None:
     if isinstance(version, bool) or version not in range(OLDEST_READ, VERSION + 1):
         raise SnapshotError(
             f"the snapshot has version {version!r}, this package reads {OLDEST_READ} to {VERSION}; it was written by "
-            f"manyarms {package}, and the states of policies have other fields here. Load it with manyarms {package}, or "
-            "start a new bandit and tell it the past again"
+            f"manyarms {package}, and the states of policies have other fields here. Load it with manyarms {package}, "
+            "or start a new bandit and tell it the past again"
         )
 
 
