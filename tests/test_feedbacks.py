@@ -172,7 +172,7 @@ def test_what_gets_lost_has_nothing_to_do_with_the_delay():
         (lambda: ma.Conversions(5, 10, "later"), "Conversions: late must be one of 'never', 'corrected', not 'later'"),
         (lambda: ma.Conversions(5, 0), "Conversions: timeout must be a whole number of at least 1, not 0"),
         (lambda: ma.Lost(1.5), "Lost: probability must lie in [0, 1], not 1.5"),
-        (lambda: ma.Lost(0.1, 10), "Lost: feedback must be a feedback such as ma.Delayed(100), not 10"),
+        (lambda: ma.Lost(0.1, 10), "Lost: feedback must be a Feedback such as ma.Delayed(100), not 10"),
         (lambda: ma.Lost(0.1, ma.Batches(5, pending=0.0)), "Lost: pending belongs here, not to the feedback that"),
         (lambda: ma.World(ma.Uniform(), feedback=100), "World: feedback must be a"),
     ],
@@ -200,7 +200,7 @@ def test_what_a_policy_cannot_correct_is_refused_before_anything_is_played(feedb
     for policy in (ma.Forager(), ma.CBT(beta=1.0), ma.Elimination(beta="auto"), ma.SSUCB(beta="auto")):
         assert not policy.takes_corrections
         with pytest.raises(ValueError, match="takes no corrections") as raised:
-            ma.simulate({"it": policy}, world, 2**30)  # which would take minutes
+            ma.simulate({"it": policy}, world, 20_000_000)  # which would take a while
         said = str(raised.value)
         assert said.startswith(type(policy).__name__)
         assert feedback.label() in said
