@@ -55,8 +55,8 @@ CACHES_KEPT = 4
 
 
 _KNOWN_INSIDE = "0.68."
-"""The numba whose insides ``_KernelCompiler`` knows. With another one, kernels are compiled the usual way: the same code,
-after half as long again."""
+"""The numba whose insides ``_KernelCompiler`` knows. With another one, kernels are compiled the usual way: to the same
+code, in half as much time again."""
 
 
 class _NoEnvironments:
