@@ -1,7 +1,7 @@
 """Snapshots as this version writes them, kept so that later versions are tested on them.
 
 ``python -m tests.golden_files`` writes those of the present version; do that only when the version of snapshots is
-raised, and keep the older files: they must be refused by name.
+raised, and keep the older files: they must be read, or refused by name.
 """
 
 import json
@@ -13,7 +13,7 @@ from manyarms.snapshots import VERSION
 FOLDER = Path(__file__).parent / "golden"
 
 SEED = 7
-ASKED_BEFORE, ASKED_AFTER = 300, 100
+ASKED_BEFORE, ASKED_AFTER = 299, 100
 
 POLICIES = {
     "Elimination": ma.Elimination(beta=1.0),
@@ -27,21 +27,39 @@ POLICIES = {
 }
 
 
+# Beside those above, with the defaults: what a bandit may be told of open decisions and corrections.
+TERMS = {
+    "Elimination": {"timeout": 12.0, "on_timeout": 0.25},
+    "Blackbox(UCB)": {"pending": 0.0, "timeout": 12.0, "correctable": 20},
+    "Subsample(Thompson)": {"correctable": 20},
+    "SSUCB": {"pending": 0.5, "correctable": 20},
+    "Forager": {"timeout": 12.0},
+}
+
+
 def path_of(version):
     """The file of this version of snapshots."""
     return FOLDER / f"snapshot-{version}.json"
 
 
 def play(bandit, asks):
-    """Ask and tell; the arm and the probability of each decision. Every fifth reward comes five asks late."""
+    """Ask and tell; the arm and the probability of each decision.
+
+    Every fifth reward comes five asks late, every thirteenth never, and some are corrected. An ask takes a second.
+    """
     decisions = []
     for _ in range(asks):
-        decision = bandit.ask()
+        now = float(bandit.asked)
+        decision = bandit.ask(now=now)
         decisions.append([decision.arm, decision.probability])
         for identity in (decision.id - 5, decision.id):
             is_late = identity % 5 == 0
-            if identity > 0 and is_late == (identity < decision.id):
-                bandit.tell(identity, reward_of(identity, bandit.asked))
+            if identity > 0 and identity % 13 and is_late == (identity < decision.id):
+                bandit.tell(identity, reward_of(identity, bandit.asked), now=now)
+        if bandit.correctable and decision.id % 10 == 7 and (decision.id - 3) % 13:
+            bandit.correct(decision.id - 3, reward_of(decision.id, 0))
+        if bandit.timeout is None and decision.id % 13 == 0 and decision.id > 39:
+            bandit.forget(decision.id - 39)
     return decisions
 
 
@@ -54,7 +72,7 @@ def written():
     """By policy, a snapshot and how it goes on."""
     found = {}
     for name, policy in POLICIES.items():
-        bandit = ma.Bandit(policy, SEED)
+        bandit = ma.Bandit(policy, SEED, **TERMS.get(name, {}))
         play(bandit, ASKED_BEFORE)
         snapshot = bandit.to_json()
         found[name] = {"snapshot": snapshot, "decisions": play(bandit, ASKED_AFTER)}

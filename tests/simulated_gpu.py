@@ -167,7 +167,7 @@ def waves_that_fit():
     run = Run(spec, job)
     player = gpu.GPU(job, [run])
     cuda = gpu.cuda_module()
-    policy, world, log = run.states()
+    policy, world, _, log = run.states()
     held = cuda.batched((world, policy), 1)[0].visits.array.nbytes + cuda.batched(log, 1).arm.array.nbytes
     return [player.chunk_size(run), held]
 

@@ -400,11 +400,11 @@ def half(number):
     return number // 2
 
 
-def asks_by_helper(state, round, waiting):
+def asks_by_helper(state, round):
     return Choice(slot=0, arm=half(round), probability=1.0, block=1, round=round)
 
 
-def asks_by_allocating(state, round, waiting):
+def asks_by_allocating(state, round):
     return Choice(slot=int(np.zeros(4)[2]), arm=0, probability=1.0, block=1, round=round)
 
 
@@ -422,7 +422,7 @@ def test_what_cannot_be_compiled_is_a_short_error(ask, remedy, complaint, line, 
         told: int
 
     register(FaultyState, begin=lambda state, key: state, ask=ask, tell=lambda state, choice, reward: state)
-    register(FaultyState, counts=lambda state: Counts(0, 1, 1, 0), observe=lambda state, world, choice: state)
+    register(FaultyState, counts=lambda state: Counts(0, 1, 1, 0))
     monkeypatch.setattr(Faulty, "start", lambda self, rounds: FaultyState(told=0))
     world = ma.World(ma.PowerLaw(beta=0.5))
     with pytest.raises(TypeError) as raised:

@@ -74,7 +74,7 @@ def test_all_kinds_of_policies_are_here():
 
 def ptx_of(cuda, policy, world, log=NO_LOG):
     spec = policy.with_horizon(HORIZON)
-    return cuda.ptx_of(spec.start(HORIZON), world.start(spec.slots(HORIZON)), log)
+    return cuda.ptx_of(spec.start(HORIZON), world.start(spec.slots(HORIZON)), new_post(world.feedback), log)
 
 
 def check_ptx(cuda, ptx):

@@ -5,6 +5,10 @@ from hypothesis import strategies as st
 
 import manyarms as ma
 from manyarms.compiled import IS_COMPILING
+from manyarms.contract import Counts, ask, begin, counts, deliver, observe, pull
+from manyarms.post import new_post
+from manyarms.replication import begun_policy
+from manyarms.streams import replication_key
 from manyarms.trace import COLUMNS
 from tests.reference import loop
 from tests.reference.twins import twin_run
@@ -32,6 +36,33 @@ def check_same(spec, world, horizon, seed, replications=1):
         check_log(result.logs["it"][replication], log)
         check_columns(result["it"][replication], result.checkpoints, columns)
     return result.logs["it"][0], result
+
+
+def played_plainly(spec, world, rounds, seed, replication):
+    """The fast kernels as plain Python: rows of the log, of the counts, and ignored rewards, after each round."""
+    told = spec.with_horizon(rounds)
+    key = replication_key(seed, replication)
+    policy = begun_policy(told, rounds, seed, replication)
+    state, post = begin(world.start(told.slots(rounds)), key), begin(new_post(world.feedback), key)
+    for t in range(1, rounds + 1):
+        choice, episode = ask(policy, t), counts(policy).restarts + 1
+        state, mean, after, reward = pull(state, choice.slot, choice.arm, t)
+        post, policy = deliver(post, policy, state, choice, t, reward)
+        policy = observe(policy, state, choice)
+        row = (choice.arm, mean, after, reward, choice.probability, choice.block, episode)
+        yield row, tuple(map(int, counts(policy)))
+
+
+def check_plainly(spec, world, rounds, seed, replication=0):
+    """The same choices and counts in every round, of kernels and twin; returns the counts at the end."""
+    ignored = []
+    log, columns = twin_run(spec, world, rounds, seed, replication, ignored)
+    last = None
+    for t, (row, last) in enumerate(played_plainly(spec, world, rounds, seed, replication)):
+        assert dict(zip(loop.LOG, row, strict=True)) == dict(zip(loop.LOG, log[t], strict=True)), f"round {t + 1}"
+        slow = dict(zip(loop.COLUMNS, columns[t], strict=True)) | {"ignored": ignored[t]}
+        assert dict(zip(Counts._fields, last, strict=True)) == {name: slow[name] for name in Counts._fields}, t + 1
+    return Counts(*last)
 
 
 # Arms that break down, arms that wear out, and arms that stand still: of two types, so that less is compiled.

@@ -143,6 +143,8 @@ expected = verb("expected", default=lambda base, slot: math.nan)
 # revise(base, slot, plays, total) -> base. Add to the plays and rewards of a slot: what was expected came out
 # otherwise.
 revise = verb("revise", default=lambda base, slot, plays, total: base)
+# counted(base, reward) -> a reward as the base adds it up: what is taken back is what was added.
+counted = verb("counted", default=lambda base, reward: reward)
 # plays_of(base, slot) -> how many rewards of the arm in a slot it has learned since it was renewed.
 plays_of = verb("plays_of")
 # index_of(formula, plays, total) -> the index of an arm with so many plays and rewards that sum up to so much.

@@ -167,10 +167,10 @@ def closed_believed(
     manner: Believed, policy: Any, choice: Choice, presumed: float, told: float, is_correction: bool
 ) -> Any:
     """The answer, that there is none, or another one than before."""
+    if math.isnan(told):  # what is lost was never told, however late that is known
+        return lose(policy, choice, presumed)
     if is_correction:
         return correct(policy, choice, presumed, told)
-    if math.isnan(told):
-        return lose(policy, choice, presumed)
     return settle(policy, choice, presumed, told)
 
 

@@ -6,7 +6,8 @@ base64, states inside states as objects. It is read back into a freshly started 
 same spec, which says what every field must be; anything else is an error.
 
 Around the state of its policy, the snapshot of a bandit has a format, a version, the package that wrote it and a
-checksum. The version grows when states get other fields; snapshots of another version are refused.
+checksum. The version grows when states get other fields. Snapshots of the version before are read, as far as their
+fields go; older ones are refused.
 """
 
 import base64
@@ -22,7 +23,8 @@ from .states import folded, names_of, rebuilt
 from .version import __version__
 
 FORMAT = "manyarms.bandit"
-VERSION = 2
+VERSION = 3
+OLDEST_READ = 2
 
 
 class SnapshotError(ValueError):
@@ -40,11 +42,11 @@ def check_version(values: Any) -> None:
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise SnapshotError(f"not a bandit's snapshot: its format is not {FORMAT!r}")
     version, package = values.get("version"), values.get("package")
-    if version != VERSION:
+    if isinstance(version, bool) or version not in range(OLDEST_READ, VERSION + 1):
         raise SnapshotError(
-            f"the snapshot has version {version!r}, this package reads version {VERSION}; it was written by manyarms "
-            f"{package}, and the states of policies have other fields here. Load it with manyarms {package}, or start "
-            "a new bandit and tell it the past again"
+            f"the snapshot has version {version!r}, this package reads {OLDEST_READ} to {VERSION}; it was written by "
+            f"manyarms {package}, and the states of policies have other fields here. Load it with manyarms {package}, "
+            "or start a new bandit and tell it the past again"
         )
 
 
@@ -103,6 +105,23 @@ def state_from_json(saved: Any, pattern: Any, where: str = "state") -> Any:
         parts = zip(names, pattern, strict=True)
         return rebuilt(pattern, {name: state_from_json(saved[name], part, f"{where}.{name}") for name, part in parts})
     return _leaf_from_json(saved, pattern, where)
+
+
+def with_fields_of(saved: Any, pattern: Any) -> Any:
+    """The saved state of an earlier version, with the fields of the pattern, from which new ones are taken.
+
+    Examples
+    --------
+    >>> from manyarms.contract import Counts
+    >>> with_fields_of({"blocks": 3, "tried": 8}, Counts(restarts=0, blocks=0, arms=0, ignored=0))
+    {'restarts': 0, 'blocks': 3, 'arms': 0, 'ignored': 0}
+    """
+    if not isinstance(pattern, tuple) or not isinstance(saved, dict):
+        return saved
+    return {
+        name: with_fields_of(saved[name], part) if name in saved else state_to_json(part)
+        for name, part in zip(names_of(pattern), pattern, strict=True)
+    }
 
 
 def _leaf_from_json(saved: Any, pattern: Any, where: str) -> Any:

@@ -48,11 +48,15 @@ def text_copy(bandit, items=None):
 
 
 class EliminationModel:
-    """Algorithm 2 from the paper's text, with dictionaries, for beta = 1 and a known horizon."""
+    """Algorithm 2 from the paper's text, with dictionaries, for beta = 1 and a known horizon.
+
+    An ask is a round of its block as soon as something else comes before its answer.
+    """
 
     def __init__(self, constant, horizon, warm_start):
         self.constant, self.log, self.warm_start = constant, math.log2(horizon), warm_start
         self.blocks = self.restarts = self.ignored = self.drawn = 0
+        self.newest = None
         self.open_block(1, ())
 
     def open_block(self, rank, survivors):
@@ -66,19 +70,40 @@ class EliminationModel:
         self.threshold = self.constant * size * self.log
         self.left = 2**rank
 
-    def tell(self, block, arm, probability, reward):
-        if block != self.blocks:
-            self.ignored += 1
-            return ma.Told.IGNORED
-        self.scores[arm] += (1.0 - reward) / probability
-        self.left -= 1
-        if self.scores[arm] >= self.threshold:
-            self.live.discard(arm)
+    def look(self):
+        """Whether the block is over."""
         if not self.live:
             self.restarts += 1
             self.open_block(1, ())
         elif self.left == 0:
             self.open_block(self.rank + 1, self.live if self.warm_start else ())
+
+    def defer_newest(self):
+        if self.newest is not None:
+            self.newest = None
+            self.left -= 1
+            self.look()
+
+    def ask(self, decision):
+        self.defer_newest()
+        self.newest = decision.id
+
+    def tell(self, block, decision, reward):
+        if decision.id == self.newest:
+            self.newest = None
+            self.left -= 1
+        else:
+            self.defer_newest()
+        if decision.arm not in self.live:
+            # An arm that goes with its block, and not for its losses, was never judged.
+            if self.warm_start or block == self.blocks:
+                return ma.Told.COUNTED
+            self.ignored += 1
+            return ma.Told.IGNORED
+        self.scores[decision.arm] += (1.0 - reward) / decision.probability
+        if self.scores[decision.arm] >= self.threshold:
+            self.live.discard(decision.arm)
+        self.look()
         return ma.Told.COUNTED
 
 
@@ -106,6 +131,7 @@ def test_any_interleaving_agrees_with_a_model(actions, warm_start, seed):
     for action, number, *rest in actions:
         if action == "ask":
             for decision in bandit.ask(number):
+                model.ask(decision)
                 assert decision.arm in model.live
                 assert decision.probability == 1 / len(model.live)
                 assert decision.is_new == (decision.arm not in asked_arms)
@@ -113,7 +139,7 @@ def test_any_interleaving_agrees_with_a_model(actions, warm_start, seed):
                 waiting.append((decision, model.blocks))
         elif action == "tell" and waiting:
             decision, block = waiting.pop(number % len(waiting))
-            expected = model.tell(block, decision.arm, decision.probability, rest[0])
+            expected = model.tell(block, decision, rest[0])
             assert bandit.tell(decision, rest[0]) is expected
             finished.append(decision)
         elif action == "repeat" and finished:
@@ -171,20 +197,27 @@ def test_the_weight_belongs_to_the_choice():
     assert scores[late.arm] == 0.5 / (1 / 3)
 
 
-def test_a_tell_for_a_closed_block_is_counted_and_ignored():
-    bandit = ma.Bandit(QUICK, 5)
-    late = bandit.ask()
-    first_block = bandit.explain()["blocks"]
-    while bandit.explain()["blocks"] == first_block:
-        bandit.tell(bandit.ask(), 1.0)
-    before = bandit.to_json()["state"]
-    assert bandit.tell(late, 0.0) is ma.Told.IGNORED
-    after = bandit.to_json()["state"]
-    assert after.pop("counts") == {**before.pop("counts"), "ignored": 1}
-    assert after == before
-    assert bandit.ignored == 1
-    assert bandit.tell(late, 0.0) is ma.Told.REPEATED
-    assert bandit.ignored == 1
+def test_a_tell_for_a_closed_block_is_ignored_only_if_its_arms_are_gone():
+    warm, cold = (ma.Bandit(QUICK.replace(warm_start=is_warm), 5) for is_warm in (True, False))
+    for bandit in (warm, cold):
+        late = bandit.ask()
+        first_block = bandit.explain()["blocks"]
+        while bandit.explain()["blocks"] == first_block:
+            bandit.tell(bandit.ask(), 1.0)
+        before = bandit.to_json()["state"]
+        outcome = bandit.tell(late, 0.5)
+        after = bandit.to_json()["state"]
+        assert bandit.tell(late, 0.0) is ma.Told.REPEATED
+        assert bandit.to_json()["state"] == after
+        if bandit is cold:
+            assert outcome is ma.Told.IGNORED
+            assert after.pop("counts") == {**before.pop("counts"), "ignored": 1}
+            assert after == before
+        else:
+            assert outcome is ma.Told.COUNTED
+            place = warm._state.arms.tolist().index(late.arm)
+            assert warm._state.scores[place] == 0.5 / late.probability
+    assert (warm.ignored, cold.ignored) == (0, 1)
 
 
 @pytest.mark.parametrize("base", [ma.UCB(), ma.Greedy(), ma.AsymptoticUCB(), ma.SuccessiveElimination()], ids=repr)
@@ -199,6 +232,7 @@ def test_many_asks_at_once_try_different_arms_first(base):
 def test_a_lost_reward_does_not_keep_an_arm_from_being_tried():
     bandit = ma.Bandit(ma.Subsample(base=ma.UCB(), beta=1.0, arms=5, horizon=1000), 1)
     lost = bandit.ask()
+    bandit.forget(lost)
     played = [decision.arm for decision in play(bandit, 60, lambda number: 0.5)]
     assert lost.arm == 0
     assert set(played) == {0, 1, 2, 3, 4}
@@ -459,7 +493,7 @@ def test_a_failing_source_of_items_changes_nothing():
             return self.calls
 
     bandit = ma.Bandit(ma.UniformPlay(), 1, items=Flaky())
-    bandit.ask()
+    bandit.tell(bandit.ask(), 1.0)
     refused(bandit, ConnectionError, "gone", bandit.ask)
     assert bandit.ask().item == 3
 
@@ -502,7 +536,7 @@ def test_items_come_from_the_start_or_never():
 @pytest.fixture
 def used():
     """A bandit in the middle of things: restarts, open decisions of this block and of older ones, items."""
-    bandit = ma.Bandit(QUICK, 2**64 - 3, items=itertools.count(), reward_range=(0, 2), replication=3)
+    bandit = ma.Bandit(QUICK, 2**64 - 3, items=itertools.count(), reward_range=(0, 2), replication=3, correctable=8)
     for number in range(200):
         decision = bandit.ask()
         if number % 9:
@@ -530,7 +564,7 @@ def test_a_loaded_bandit_goes_on(used, tmp_path):
 def test_a_snapshot_is_plain_json(used, tmp_path):
     used.save(str(tmp_path / "bandit.json"))
     values = json.loads((tmp_path / "bandit.json").read_text(), parse_constant=lambda name: pytest.fail(name))
-    assert (values["format"], values["version"], values["package"]) == ("manyarms.bandit", 2, ma.__version__)
+    assert (values["format"], values["version"], values["package"]) == ("manyarms.bandit", 3, ma.__version__)
     assert values == used.to_json()
     assert ma.spec_from_json(values["policy"]) == QUICK
 
@@ -641,8 +675,8 @@ def test_a_missing_file_is_a_missing_file(tmp_path):
         ("[1, 2]", "its format is not 'manyarms.bandit'"),
         ("null", "its format is not 'manyarms.bandit'"),
         ('{"format": "other"}', "its format is not 'manyarms.bandit'"),
-        ('{"format": "manyarms.bandit"}', "version None, this package reads version 2"),
-        ('{"format": "manyarms.bandit", "version": 3, "package": "9.9"}', r"version 3.*written by manyarms 9\.9"),
+        ('{"format": "manyarms.bandit"}', "version None, this package reads 2 to 3"),
+        ('{"format": "manyarms.bandit", "version": 4, "package": "9.9"}', r"version 4.*written by manyarms 9\.9"),
     ],
 )
 def test_foreign_files_are_refused(text, match, tmp_path):
@@ -689,8 +723,9 @@ def put(*path_and_value):
 
 TAMPERED = [
     *((without(name), f"lacks '{name}'") for name in (
-        "policy", "seed", "replication", "reward_range", "asked", "told", "rounds", "fresh", "has_items", "pruning",
-        "positions", "open", "state", "checksum",
+        "policy", "seed", "replication", "reward_range", "pending", "timeout", "on_timeout", "correctable", "asked",
+        "told", "timed_out", "last_timed_out", "clock", "rounds", "fresh", "has_items", "pruning", "positions", "open",
+        "remembered", "state", "checksum",
     )),
     (put("policy", 3), "policy: expected an object with a type, not 3"),
     (put("policy", "type", "Nonsense"), "policy: unknown spec type 'Nonsense'"),
@@ -719,7 +754,7 @@ TAMPERED = [
     (put("positions", 0, [1]), r"positions\[0\]: expected 2 values, not \[1\]"),
     (put("positions", 0, 0, "a"), r"positions\[0\] must be a finite number, not 'a'"),
     (put("open", 7), "open: expected a list, not 7"),
-    (put("open", 0, [1, 2]), r"open\[0\]: expected 6 values, not \[1, 2\]"),
+    (put("open", 0, [1, 2]), r"open\[0\]: expected 8 values, not \[1, 2\]"),
     (put("open", 1, 0, 5000), r"open\[1\]: 5000 is not the id of an open decision"),
     (put("open", 1, 5, 5000), r"open\[1\]: \d+ is not the id of an open decision"),
     (put("open", 2, 1, -1), r"open\[2\]\.slot must be a whole number of at least 0, not -1"),
@@ -729,6 +764,22 @@ TAMPERED = [
     (put("open", 2, 3, 1.5), r"open\[2\]: the policy makes no such choice: .*probability=1\.5"),
     (put("open", 2, 4, 0), r"open\[2\]\.block must be a whole number of at least 1"),
     (put("open", 2, 4, 9999), r"open\[2\]: the policy makes no such choice: .*block=9999"),
+    (put("open", 2, 0, 1), r"open\[2\]: 1 is not the id of an open decision"),
+    (put("open", 2, 6, None), r"open\[2\]: \d+ is not the id of an open decision"),
+    (put("open", 2, 6, "much"), r"open\[2\]\.presumed: expected a number, not 'much'"),
+    (put("open", 2, 7, "now"), r"open\[2\]\.since must be a finite number, not 'now'"),
+    (put("clock", "time", None), r"clock\.time must be a finite number, not None"),
+    (put("clock", {}), "lacks 'time'"),
+    (put("timeout", -1), "timeout must be above 0, not -1"),
+    (put("pending", 3), r"pending 3 is outside \[0, 2\]"),
+    (put("timed_out", 177), "asked: 200 decisions are fewer than"),
+    (put("last_timed_out", 201), "asked: 200 decisions are fewer than"),
+    (put("rounds", 4096), "rounds: 4096 is no room for 200 decisions"),
+    (put("remembered", 3), "remembered: expected a list, not 3"),
+    (put("remembered", [[1] * 7] * 9), "remembered: 9 decisions are more than the 8 to be remembered"),
+    (put("remembered", 0, 0, 500), r"remembered\[0\]: 500 is not the id of a decision"),
+    (put("remembered", 0, 3, 2.0), r"remembered\[0\]: the policy makes no such choice: .*probability=2\.0"),
+    (put("remembered", 0, 6, "x"), r"remembered\[0\]\.reward must be a finite number, not 'x'"),
     (put("state", []), r"state: expected the fields settings, key, .*, not \[\]"),
     (put("state", "live", 1.5), r"state\.live: expected a whole number, not 1\.5"),
     (put("state", "live", True), r"state\.live: expected a whole number, not True"),
@@ -817,7 +868,7 @@ def test_memory_follows_the_arms_kept():
         bandit.tell(bandit.ask(), 1.0)
         largest = max(largest, len(bandit._known.positions), len(bandit._known.taken))
     assert largest <= bandit_module.FIRST_PRUNING
-    assert len(bandit._open) == len(bandit._open.waiting) == 0
+    assert len(bandit._open) == 0
     assert bandit.ask().item == [20_000]
 
 
@@ -971,12 +1022,12 @@ def test_live_without_a_horizon_is_doubling(policy):
     known = begin(policy.replace(horizon=800).start(800), np.uint64(99))
     differs = False
     for round in range(1, 801):
-        choices = [ask(state, round, 0) for state in states]
+        choices = [ask(state, round) for state in states]
         assert choices[0] == choices[1]
         differs |= policy.explain(known) != policy.explain(states[0])
         reward = float(round % 7 == 0)
         states = [tell(state, choice, reward) for state, choice in zip(states, choices, strict=True)]
-        known = tell(known, ask(known, round, 0), reward)
+        known = tell(known, ask(known, round), reward)
     assert counts(states[0]) == counts(states[1])
     assert differs
     assert ma.Bandit(policy.replace(horizon=None), 3).policy == policy.replace(horizon="doubling")

@@ -111,11 +111,11 @@ def test_where_rounding_decides_the_kinetic_tournament_still_decides_as_the_dens
             fast = learn(fast, Choice(slot=slot, arm=slot, probability=1.0, block=1, round=t), reward)
             slow.learn(slot, reward)
             if t >= arms and (last < 100 or t > last - 3):
-                assert pick(fast, 0, t, 0)[0] == slow.pick(), (plays, rewards, sigma, t)
+                assert pick(fast, 0, t)[0] == slow.pick(t), (plays, rewards, sigma, t)
         # The lines, written as the tree has them, would have chosen otherwise this often.
         level = sigma * math.sqrt(2.0 * natural_log(1.0 + (last + 1) * natural_log(last + 1) * natural_log(last + 1)))
         lines = [
             total / number + level * (1.0 / math.sqrt(number)) for total, number in zip(rewards, plays, strict=True)
         ]
-        decided_by_rounding += lines.index(max(lines)) != slow.pick()
+        decided_by_rounding += lines.index(max(lines)) != slow.pick(t)
     assert decided_by_rounding >= least

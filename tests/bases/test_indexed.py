@@ -53,7 +53,7 @@ def test_the_largest_index_is_played_and_untried_arms_come_first():
     assert isinstance(base, IndexedState)
     plays, sums = [0] * arms, [0.0] * arms
     for round in range(1, 400):
-        slot, probability = pick(base, 0, round, 0)
+        slot, probability = pick(base, 0, round)
         untried = [place for place in range(arms) if plays[place] == 0]
         if untried:
             assert slot == untried[0]

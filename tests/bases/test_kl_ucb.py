@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import manyarms as ma
 from manyarms.arithmetic import natural_log
 from manyarms.bases import kl_ucb as fast_kl
-from manyarms.contract import Choice, learn, pick, renew
+from manyarms.contract import Choice, expected, learn, pick, renew, revise
 from tests.policies.test_theory import within_standard_errors
 from tests.reference import kl_ucb as slow_kl
 from tests.twinned import (
@@ -125,7 +125,7 @@ def test_arms_whose_indices_crowd_at_1_are_still_told_apart():
     base = renew(ma.KLUCB().start(2), 2, 1000.0, math.log(1000))
     for slot, reward in ((0, 0.9), (1, 0.92)):
         base = learn(base, Choice(slot=slot, arm=slot, probability=1.0, block=1, round=1), reward)
-    assert pick(base, 0, 3, 0)[0] == 1
+    assert pick(base, 0, 3)[0] == 1
 
 
 def test_newton_needs_at_most_eight_steps(monkeypatch):
@@ -154,11 +154,20 @@ def test_the_logarithm_is_natural_whatever_the_policys_is():
 
 def test_late_rewards_sweep_and_count_for_their_own_arm():
     base = renew(ma.KLUCB().start(4), 4, 100.0, math.log(100))
-    assert [pick(base, 0, 1 + waiting, waiting)[0] for waiting in range(4)] == [0, 1, 2, 3]
+    picked = []
+    for round in range(1, 5):  # an open ask is a play that paid what is expected, of an untried arm 0
+        slot = pick(base, 0, round)[0]
+        assert expected(base, slot) == 0.0
+        base = learn(base, Choice(slot=slot, arm=slot, probability=1.0, block=1, round=round), 0.0)
+        picked.append(slot)
+    assert picked == [0, 1, 2, 3]
     for slot in (2, 0, 3, 1):
-        base = learn(base, Choice(slot=slot, arm=slot, probability=1.0, block=1, round=1), float(slot == 3))
-    assert base.tried == 4
-    assert pick(base, 0, 5, 0)[0] == 3
+        base = revise(base, slot, 0, float(slot == 3))
+    assert base.rewards.plays.tolist() == [1, 1, 1, 1]
+    assert base.rewards.sums.tolist() == [0.0, 0.0, 0.0, 1.0]
+    assert pick(base, 0, 5)[0] == 3
+    base = revise(base, 1, -1, 0.0)  # its answer got lost: it is untried again
+    assert pick(base, 0, 5)[0] == 1
 
 
 @pytest.mark.compiled

@@ -50,7 +50,7 @@ KEY = stream_key(replication_key(10, 0), POLICY_STREAM, 0)
 
 def test_without_data_every_arm_is_as_likely():
     base, picks = thompson_after([], [], []), 4000
-    shares = np.bincount([pick(base, KEY, round, 0)[0] for round in range(1, picks + 1)], minlength=4) / picks
+    shares = np.bincount([pick(base, KEY, round)[0] for round in range(1, picks + 1)], minlength=4) / picks
     # Hoeffding, for 4 arms and a total chance of 1e-9.
     assert np.abs(shares - 0.25).max() <= math.sqrt(math.log(2 * 4 / 1e-9) / (2 * picks))
 

@@ -213,7 +213,7 @@ def leased_rounds(sigma, arms, rounds):
     for t in range(1, rounds + 1):
         winners, expiries = state.winners.copy(), state.expiries.copy()
         lease = state.lease
-        slot = pick(state, 0, t, 0)[0]
+        slot = pick(state, 0, t)[0]
         state = learn(state, told(slot, t), reward(slot))
         untouched = (state.winners == winners).all() and (state.expiries == expiries).all()
         if state.lease is lease:
@@ -263,10 +263,10 @@ def play_both(sigma, arms, rounds, draw, strays, is_close):
     fast, slow = opened(sigma, arms), AsymptoticUCB(arms, 1e6, math.log(1e6), sigma=sigma)
     interrupted = 0
     for t in range(1, rounds + 1):
-        slot = pick(fast, 0, t, 0)[0]
+        slot = pick(fast, 0, t)[0]
         if min(slow.plays) > 0:  # late rewards disturb the order of the first sweep, but not the tree
-            assert slot == slow.pick(), t
-        assert fast.lease.slot == slow.pick(), t
+            assert slot == slow.pick(t), t
+        assert fast.lease.slot == slow.pick(t), t
         is_late = draw.random() < strays
         if is_late:
             slot = draw.randrange(arms)
@@ -305,7 +305,7 @@ def test_a_state_saved_during_a_lease_goes_on_the_same():
     state = opened(0.05, arms)
     saved_at = []
     for t in range(1, 6001):
-        slot = pick(state, 0, t, 0)[0]
+        slot = pick(state, 0, t)[0]
         lease = state.lease
         state = learn(state, told(slot, t), reward(slot))
         if t < 1000 or state.lease is not lease or (saved_at and t < saved_at[-1] + 400):
@@ -315,7 +315,7 @@ def test_a_state_saved_during_a_lease_goes_on_the_same():
         restored = state_from_json(json.loads(text), ma.AsymptoticUCB(sigma=0.05).start(arms))
         original = copied(state)
         for later in range(t + 1, t + 501):
-            slots = [pick(one, 0, later, 0)[0] for one in (original, restored)]
+            slots = [pick(one, 0, later)[0] for one in (original, restored)]
             assert slots[0] == slots[1]
             got = reward(slots[0])
             original, restored = (learn(one, told(slots[0], later), got) for one in (original, restored))

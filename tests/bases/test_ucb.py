@@ -18,7 +18,7 @@ def test_ucb_plays_an_arm_that_never_pays_at_most_one_plus_two_log_t_times(arms,
     horizon = 3000
     base = renew(ma.UCB().start(arms), arms, float(horizon), math.log(horizon))
     for round in range(1, horizon + 1):
-        slot, probability = pick(base, 0, round, 0)
+        slot, probability = pick(base, 0, round)
         assert probability == 1.0
         choice = Choice(slot=slot, arm=slot, probability=1.0, block=1, round=round)
         base = learn(base, choice, 1.0 if slot == good else 0.0)

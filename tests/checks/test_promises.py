@@ -1,6 +1,7 @@
 """Every example spec keeps every promise, and broken specs are found out."""
 
 import dataclasses
+import math
 import os
 import re
 import subprocess
@@ -21,17 +22,24 @@ from manyarms.specs import SPEC_TYPES, Spec
 from manyarms.world import WorldState, begin_world
 
 EXAMPLES = checks.examples()
-KINDS = ("policy", "base", "world")
+KINDS = ("policy", "base", "world", "feedback")
 COMPILED = {"compiled_equals_plain", "compiles_once"}
 # These call kernels from Python and run no loop; or a loop as plain Python in any case; or they compare a live bandit
 # with the compiled loop, which another promise compares with the plain one.
 ONCE = {
+    "answers_come_in_order",
     "arms_are_numbered_in_order",
     "ask_changes_nothing",
+    "delays_are_in_range",
+    "delays_are_the_same_for_all",
+    "every_ask_is_heard_of",
     "fields_keep_their_types",
     "horizon_may_be_unknown",
+    "late_rewards_count_while_their_arm_is_kept",
     "live_repeats_simulation",
+    "lost_answers_do_no_harm",
     "means_are_means",
+    "memory_follows_the_longest_delay",
     "memory_is_bounded",
     "odd_tells_are_harmless",
     "picks_are_in_range",
@@ -80,8 +88,8 @@ def test_promise(check, gpu_code, monkeypatch, request):
         compiled = cuda.ptx_of
 
         def ptx_of(*states):
-            policy, world, log = states
-            types = (*cuda.batch_type((world, policy)), cuda.batch_type(log))
+            policy, world, post, log = states
+            types = (*cuda.batch_type((world, policy)), cuda.batch_type(post), cuda.batch_type(log))
             if types not in gpu_code:
                 gpu_code[types] = compiled(*states)
             return gpu_code[types]
@@ -166,9 +174,12 @@ class LooseState(NamedTuple):
     ignored: int
     totals: Any
     marks: Any
+    rounds: Any  # room for a number in each round
 
 
-SOUND, ASK_WRITES, SLOT_TOO_HIGH, GAP, SHRINKS, MOVES, RETURNS, ZERO, GROWS, OLD_BLOCK, LATE, HALVES = range(12)
+SOUND, ASK_WRITES, SLOT_TOO_HIGH, GAP, SHRINKS, MOVES, RETURNS, ZERO, GROWS, LATE, HALVES = range(11)
+# Flaws that show when answers come late.
+DEAF, DEAF_AND_WRITES, OPEN_HALVES, TWICE, SPOILED, FORGETS_ARMS = range(11, 17)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,22 +191,24 @@ class Loose(ma.Policy):
 
     def start(self, rounds: int) -> LooseState:
         kind = float(self.flaw) if self.flaw == GROWS and rounds > 100 else self.flaw
-        return LooseState(kind=kind, told=0, ignored=0, totals=np.zeros(2), marks=np.zeros(1))
+        room = np.zeros(rounds)
+        return LooseState(kind=kind, told=0, ignored=0, totals=np.zeros(2), marks=np.zeros(1), rounds=room)
 
     def slots(self, rounds: int) -> int:
         return 2
 
     def kept_arms(self, state: LooseState) -> Any:
-        return np.arange(0) if state.kind == GAP else np.arange(counts(state).arms)
+        return np.arange(0) if state.kind in (GAP, DEAF_AND_WRITES) else np.arange(counts(state).arms)
 
 
 def loose_begin(state: LooseState, key: int) -> LooseState:
     state.totals[:] = 0.0
     state.marks[:] = 0.0
-    return LooseState(kind=state.kind, told=0, ignored=0, totals=state.totals, marks=state.marks)
+    state.rounds[:] = 0.0
+    return state._replace(told=0, ignored=0)
 
 
-def loose_ask(state: LooseState, round: int, waiting: int) -> Choice:
+def loose_ask(state: LooseState, round: int) -> Choice:
     slot = state.told % 2
     arm = slot
     probability = 1.0
@@ -219,19 +232,39 @@ def loose_tell(state: LooseState, choice: Choice, reward: float) -> LooseState:
     state.totals[min(choice.slot, 1)] += reward
     ignored = state.ignored
     told = state.told + 1
-    if state.kind == OLD_BLOCK and choice.round % 10 == 0:
-        ignored += 1
+    state.rounds[told - 1] = reward
     if state.kind == HALVES and told > 8:
         ignored = 0.5
     if state.kind == LATE and choice.round < told:
         told = 10 // (choice.round - choice.round)
-    return LooseState(kind=state.kind, told=told, ignored=ignored, totals=state.totals, marks=state.marks)
+    return state._replace(told=told, ignored=ignored)
+
+
+def loose_defer(state: LooseState, choice: Choice) -> tuple[LooseState, float]:
+    if state.kind == TWICE:  # a round now, and one more when the answer comes
+        return loose_tell(state, choice, 0.0), math.nan
+    return state._replace(told=state.told + 0.5) if state.kind == OPEN_HALVES else state, math.nan
+
+
+def loose_settle(state: LooseState, choice: Choice, presumed: float, reward: float) -> LooseState:
+    if state.kind in (DEAF, DEAF_AND_WRITES) and choice.round % 10 == 0:
+        state.totals[0] += 1.0 if state.kind == DEAF_AND_WRITES else 0.0
+        return state._replace(ignored=state.ignored + 1)
+    return loose_tell(state, choice, reward)
+
+
+def loose_lose(state: LooseState, choice: Choice, presumed: float) -> LooseState:
+    if state.kind == SPOILED:
+        state.totals[0] -= presumed  # of which there is none
+    return state._replace(told=max(state.told - 1, 0)) if state.kind == FORGETS_ARMS else state
 
 
 def loose_counts(state: LooseState) -> Counts:
     arms = 2
     if state.kind == SHRINKS:
         arms = 3 - min(state.told // 10, 1)
+    elif state.kind == FORGETS_ARMS:
+        arms = 2 + state.told
     elif state.kind == GAP:
         arms = 2 * min(state.told, 1)
     return Counts(restarts=0, blocks=1, arms=arms, ignored=state.ignored)
@@ -242,6 +275,9 @@ def loose_observe(state: LooseState, world: Any, choice: Choice) -> LooseState:
 
 
 register(LooseState, begin=loose_begin, ask=loose_ask, tell=loose_tell, counts=loose_counts, observe=loose_observe)
+register(LooseState, defer=loose_defer, settle=loose_settle, lose=loose_lose)
+
+ARE_KEPT = "late_rewards_count_while_their_arm_is_kept"
 
 
 @pytest.mark.parametrize(
@@ -255,7 +291,14 @@ register(LooseState, begin=loose_begin, ask=loose_ask, tell=loose_tell, counts=l
         (RETURNS, "played_arms_are_found_again", "arm 0 was played before, but the world does not have it in slot 0"),
         (ZERO, "probabilities_are_probabilities", r"probability 0\.0"),
         (GROWS, "compiles_once", "'int'.*'float'"),
-        (OLD_BLOCK, "odd_tells_are_harmless", "a tell for block 1 was ignored, not counted"),
+        (DEAF, "odd_tells_are_harmless", r"a tell for arm \d was ignored, but the arm is kept"),
+        (DEAF, ARE_KEPT, r"round \d+ of 600: the settle of round \d+0 was ignored, but its arm \d is kept"),
+        (DEAF_AND_WRITES, "odd_tells_are_harmless", r"an ignored tell changed state\.totals"),
+        (DEAF_AND_WRITES, ARE_KEPT, r"the settle of round \d+0 was ignored, but changed state\.totals"),
+        (OPEN_HALVES, ARE_KEPT, r"after defer in round \d of 600: state\.told is a float, .*, not a whole number"),
+        (TWICE, "slots_stay_in_range", "IndexError"),  # for more rounds than were played there is no room
+        (SPOILED, "lost_answers_do_no_harm", r"no answer came, and state\.totals is not a number"),
+        (FORGETS_ARMS, ARE_KEPT, r"the lose of round \d+: \d+ arms drawn became"),
         (LATE, "odd_tells_are_harmless", "ZeroDivisionError"),
         (
             HALVES,
@@ -281,6 +324,8 @@ def test_the_same_policy_without_a_flaw_keeps_those_promises():
         "played_arms_are_found_again",
         "probabilities_are_probabilities",
         "fields_keep_their_types",
+        "late_rewards_count_while_their_arm_is_kept",
+        "lost_answers_do_no_harm",
         "odd_tells_are_harmless",
         "snapshots_go_on",
         "survives_json",
@@ -341,8 +386,8 @@ def test_a_policy_that_depends_on_hidden_state_is_found_out(monkeypatch):
     # The live kernel is another one than the simulation's: as if it looked at something outside the state.
     spec = ma.UniformPlay()
 
-    def shifted(state, round, waiting):
-        return uniform_play.ask(state, round, waiting)._replace(probability=0.5)
+    def shifted(state, round):
+        return uniform_play.ask(state, round)._replace(probability=0.5)
 
     policies.live_repeats_simulation(spec)  # compiled with the true kernel
     monkeypatch.setitem(VERBS["ask"].kernels, uniform_play.UniformPlayState, shifted)

@@ -21,7 +21,7 @@ def choices_of(spec, reward, rounds):
     state = begin(spec.start(rounds), 0)
     choices = []
     for round in range(1, rounds + 1):
-        choices.append(ask(state, round, 0))
+        choices.append(ask(state, round))
         state = tell(state, choices[-1], reward)
     return choices
 

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 import manyarms as ma
 from manyarms.contract import ask, begin, tell
 from manyarms.policies import aucbt_asw as fast
+from tests.open_asks import left_open, settled
 from tests.policies.test_theory import within_standard_errors
 from tests.reference import aucbt_asw as slow
 from tests.reference.counts import Counts
+from tests.reference.late import Ask, Heard
 from tests.reference.squares import POLICY_STREAM, replication_key, stream_key
 from tests.reference.twins import Setting, new_twin
 from tests.theory import HOPELESS, log_of
@@ -78,14 +80,14 @@ def test_thresholds_and_their_probabilities_are_those_of_plain_weights(preset, s
     state = begin(spec.start(10_000), np.uint64(key))
     arm, _ = next(twin)
     for round in range(1, 10_001):
-        choice = ask(state, round, 0)
+        choice = ask(state, round)
         delta, probability = drawn[-1]
         assert (choice.arm, choice.block, state.level) == (arm, len(drawn), 1.0 - delta), round
         assert state.probability == pytest.approx(probability, rel=1e-12)
         # Good arms are rare, and the smaller the threshold the more are tried: thresholds differ in what they pay.
         reward = float(dice.random() < (choice.arm % 7 == 0) * 0.95)
         state = tell(state, choice, reward)
-        arm, _ = twin.send(reward)
+        arm, _ = twin.send(Heard("told", Ask(round, choice.arm, 1.0, choice.block), reward))
     assert len(drawn) == 101
     probabilities = [probability for _, probability in drawn]
     least = state.period.mixing / state.period.thresholds
@@ -173,11 +175,11 @@ def test_a_short_window_finds_what_a_long_one_hides():
     spec = ma.AUCBTASW(width=1.0, first_threshold=0.25, depth=0.1, horizon=100_000)
     state = begin(spec.start(300), np.uint64(1))
     for round in range(1, 201):
-        state = tell(state, ask(state, round, 0), 1.0)
+        state = tell(state, ask(state, round), 1.0)
     played = 0
     while state.arm == 0:
         played += 1
-        state = tell(state, ask(state, 200 + played, 0), 0.0)
+        state = tell(state, ask(state, 200 + played), 0.0)
     # sqrt(log 317 / w) is 0.85 for w = 8, beyond 1 - delta = 0.75, and 0.6 for w = 16, with 2/16 from two ones.
     assert played == 14
 
@@ -250,7 +252,7 @@ def test_without_a_horizon_periods_double_and_forget():
             ranks.append(state.block.rank)
             assert state.probability == pytest.approx(1 / state.period.thresholds)
             assert (state.log_weights[: state.period.thresholds] == 0.0).all()
-        state = tell(state, ask(state, round, 0), float(dice.random() < 0.5))
+        state = tell(state, ask(state, round), float(dice.random() < 0.5))
     assert ranks == list(range(1, 12))
 
 
@@ -262,16 +264,16 @@ def test_blocks_go_on_when_a_known_horizon_has_passed():
 def test_a_late_reward_of_a_dropped_arm_is_the_blocks_but_not_the_next_arms():
     spec = ma.AUCBTASW(width=0.01, first_threshold=0.25, depth=0.1, horizon=100)
     state = begin(spec.start(100), np.uint64(1))
-    first, second = ask(state, 1, 0), ask(state, 2, 0)
-    state = tell(state, first, 0.0)  # sqrt(0.01 log 10) = 0.15 < 0.75: dropped
+    state, first, second, third = left_open(state, 1, 2, 3)
+    state = settled(state, first, 0.0)  # sqrt(0.01 log 10) = 0.15 < 0.75: dropped
     assert (state.arm, state.plays, state.block.left) == (1, 0, 9)
-    state = tell(state, second, 0.5)
+    state = settled(state, second, 0.5)
     assert (state.arm, state.plays, state.block.left, state.earned) == (1, 0, 8, 0.5)
     assert state.counts == (0, 1, 2, 0)
-    for round in range(3, 11):
-        state = tell(state, ask(state, round, 0), 1.0)
+    for round in range(4, 12):
+        state = tell(state, ask(state, round), 1.0)
     assert (state.counts.blocks, state.arm, state.counts.arms) == (2, 2, 3)
-    closed = tell(state, second, 1.0)
+    closed = settled(state, third, 1.0)
     assert closed == state._replace(counts=state.counts._replace(ignored=1))
 
 
@@ -281,7 +283,7 @@ def test_a_live_bandit_that_grows_keeps_every_bonus():
     bandit = ma.Bandit(spec, seed=1)
     state = begin(spec.start(4000), np.uint64(1))
     for round in range(1, 4001):
-        decision, choice = bandit.ask(), ask(state, round, 0)
+        decision, choice = bandit.ask(), ask(state, round)
         assert (decision.arm, bandit.explain()["blocks"]) == (choice.arm, choice.block)
         reward = 0.6 if round <= 3000 else 1.0
         bandit.tell(decision, reward)

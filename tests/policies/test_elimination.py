@@ -21,7 +21,7 @@ def open_elimination(live):
     spec = ma.Elimination(beta=3.0, threshold=1.0, log_base=2, log_factor=False, cap=True, warm_start=False, horizon=16)
     state = begin(spec.start(1000), 12345)
     for round in range(1, 7):  # blocks 1 and 2
-        state = tell(state, ask(state, round, 0), 1.0)
+        state = tell(state, ask(state, round), 1.0)
     assert state.block.size == 8
     for _ in range(8 - live):  # the last arm moves into the slot that falls free
         choice = Choice(slot=0, arm=int(state.arms[0]), probability=state.probability, block=3, round=7)
@@ -52,7 +52,7 @@ def test_the_expected_score_increment_of_each_live_arm_is_its_gap(live):
 def test_live_arms_are_chosen_with_the_stated_probability():
     live, rounds = 5, 40_000
     state = open_elimination(live)
-    choices = [ask(state, round, 0) for round in range(1, rounds + 1)]
+    choices = [ask(state, round) for round in range(1, rounds + 1)]
     assert {choice.probability for choice in choices} == {1.0 / live}
     played = np.bincount([choice.slot for choice in choices], minlength=8) / rounds
     # Hoeffding: P(|share - p| > x) <= 2 exp(-2 n x^2); for 5 arms and a total of 1e-9,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import manyarms as ma
 from manyarms.contract import ask, begin, tell
+from tests.open_asks import left_open, settled
 from tests.policies.rivals import regrets, short_horizons
 from tests.policies.test_theory import within_standard_errors
 from tests.reference.world import NaiveWorld
@@ -36,7 +37,7 @@ def test_without_ties_a_few_arms_are_as_good_as_all_until_one_would_have_come_ba
             kept, few = (begin(ma.EmpiricalCBT(number, horizon=500).start(500), 0) for number in (500, keep))
             world = NaiveWorld(WEAR, seed, 0)
             for t in range(1, 501):
-                one, other = ask(kept, t, 0), ask(few, t, 0)
+                one, other = ask(kept, t), ask(few, t)
                 if few.missed:
                     met.add("missed")
                     break
@@ -50,20 +51,19 @@ def test_without_ties_a_few_arms_are_as_good_as_all_until_one_would_have_come_ba
 
 def test_late_rewards_count_for_their_arm_while_it_is_kept_and_for_the_target_always():
     state = begin(ma.EmpiricalCBT(keep=2, horizon=100).start(100), 0)
-    first, again = ask(state, 1, 0), ask(state, 2, 0)
-    assert (first.arm, again.arm) == (0, 0)
-    state = tell(state, first, 0.0)
-    second = ask(state, 3, 0)
-    assert second.arm == 1
-    state = tell(state, again, 1.0)  # arm 1 is untried, and stays the next
-    assert (ask(state, 4, 0).arm, state.plays.tolist(), state.loss) == (1, [2, 0], 1.0)
-    state = tell(state, second, 0.0)  # of arms 0 and 1, at a half and one, the latter goes
-    assert (ask(state, 5, 0).arm, state.arms.tolist(), state.let_go) == (2, [0, 2], 1.0)
-    state = tell(state, second, 0.5)  # another reward for arm 1, which is kept no more
+    state, first, again = left_open(state, 1, 2)
+    assert (first.choice.arm, again.choice.arm) == (0, 0)
+    assert state.block.left == 100  # an open ask is no round yet
+    state, second, third = left_open(settled(state, first, 0.0), 3, 4)
+    assert second.choice.arm == third.choice.arm == 1
+    state = settled(state, again, 1.0)  # arm 1 is untried, and stays the next
+    assert (ask(state, 5).arm, state.plays.tolist(), state.loss) == (1, [2, 0], 1.0)
+    state = settled(state, second, 0.0)  # of arms 0 and 1, at a half and one, the latter goes
+    assert (ask(state, 6).arm, state.arms.tolist(), state.let_go) == (2, [0, 2], 1.0)
+    state = settled(state, third, 0.5)  # another reward for arm 1, which is kept no more
     assert (state.loss, state.plays.tolist(), state.arms.tolist(), state.counts.ignored) == (2.5, [2, 0], [0, 2], 0)
-    one = begin(ma.CBT(beta=1.0, target=0.3, horizon=100).start(100), 0)
-    first, again = ask(one, 1, 0), ask(one, 2, 0)
-    one = tell(tell(one, first, 0.0), again, 0.5)
+    one, first, again = left_open(begin(ma.CBT(beta=1.0, target=0.3, horizon=100).start(100), 0), 1, 2)
+    one = settled(settled(one, first, 0.0), again, 0.5)
     assert (one.arm, one.plays, one.total, one.block.left) == (1, 0, 0.0, 98)
 
 

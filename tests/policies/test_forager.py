@@ -18,7 +18,7 @@ from scipy.special import gammainc
 import manyarms as ma
 from manyarms.checks import examples
 from manyarms.checks.runs import Trial
-from manyarms.contract import ask, begin, pull, tell
+from manyarms.contract import ask, begin, defer, pull, settle, tell
 from manyarms.policies import forager as fast
 from manyarms.snapshots import state_to_json
 from manyarms.streams import replication_key
@@ -78,7 +78,7 @@ def told(spec, rewards):
     state = begin(spec.start(len(rewards)), 0)
     choices = []
     for round, reward in enumerate(rewards, start=1):
-        choices.append(ask(state, round, 0))
+        choices.append(ask(state, round))
         state = tell(state, choices[-1], reward)
     return state, choices
 
@@ -123,7 +123,7 @@ def compared(spec, world, rounds, seed):
     gone = set()  # struck out
     last, was_wary = -1, False
     for t in range(1, rounds + 1):
-        choice = ask(state, t, 0)
+        choice = ask(state, t)
         arm = int(choice.arm)
         assert arm == twin.arm.number, f"round {t}"
         assert (choice.slot, choice.probability, choice.block, choice.round) == (state.slot, 1.0, 1, t)
@@ -215,7 +215,7 @@ def test_any_rewards_are_taken_as_by_the_twin(spec, rewards):
     state, twin = begin(spec.start(len(rewards)), 0), new_twin(spec)
     for t, reward in enumerate(rewards, start=1):
         assume(twin.level() != 0.0)
-        state = tell(state, ask(state, t, 0), reward)
+        state = tell(state, ask(state, t), reward)
         twin.told(twin.arm.number, reward)
         same_as_twin(state, twin)
 
@@ -226,7 +226,7 @@ def test_constant_rewards_are_taken_as_by_the_twin(reward, keep):
     spec = ma.Forager(keep=keep)
     state, twin = begin(spec.start(300), 0), new_twin(spec)
     for t in range(1, 301):
-        state = tell(state, ask(state, t, 0), reward)
+        state = tell(state, ask(state, t), reward)
         twin.told(twin.arm.number, reward)
         same_as_twin(state, twin)
     share = fast.better_share(state.better)
@@ -241,8 +241,12 @@ def interleaved(spec, seed, rounds):
     waiting = []
     replaced = 0
     for t in range(1, rounds + 1):
-        choice = ask(state, t, 0)
+        choice = ask(state, t)
         assert choice.arm == twin.arm.number
+        state, presumed = defer(state, choice)
+        assert math.isnan(presumed)
+        twin.opened(int(choice.arm))
+        same_as_twin(state, twin)
         waiting.append(choice)
         for _ in range(dice.choice((0, 1, 1, 2))):
             if waiting:
@@ -250,7 +254,7 @@ def interleaved(spec, seed, rounds):
                 # Good arms turn bad, and are struck out.
                 reward = dice.choice((0.0, 0.0, 0.25) if late.arm % 3 or t % 200 > 120 else (1.0, 0.9))
                 replaced += state.arms[late.slot] not in (-1, late.arm) and twin.strikes != [] and twin.is_wary()
-                state = tell(state, late, reward)
+                state = settle(state, late, math.nan, reward)
                 twin.told(int(late.arm), reward)
                 same_as_twin(state, twin)
         if len(waiting) > 8:
@@ -439,7 +443,7 @@ def test_in_debt_any_arm_at_the_average_will_do(is_rising):
         old = state._replace(target=before, experience=state.experience._replace(search=search * state.experience.loss))
         old = old._replace(better=fast.Better(arms=1.0, losses=0.5))
         arrays = {name: part.copy() for name, part in old._asdict().items() if isinstance(part, np.ndarray)}
-        after = tell(old._replace(**arrays), ask(old, 5, 0), 0.5)
+        after = tell(old._replace(**arrays), ask(old, 5), 0.5)
         level = fast.average_loss(after.experience)
         assert fast.is_in_debt(old.settings, after.experience, old.better) == in_debt
         assert after.target == (level if in_debt else fast.followed(before, level, 0.5))
@@ -478,7 +482,7 @@ def test_search_and_stay_are_those_of_the_arms_that_were_played():
     stay = search = 0.0
     for n in range(1, 30):
         is_search = fast.in_search(state.experience, fast.average_loss(state.experience), n - 1.0)
-        choice = ask(state, n, 0)
+        choice = ask(state, n)
         assert choice.arm == 0
         state = tell(state, choice, 0.75)
         stay += 3 / (n + 2) * (n - stay)
@@ -634,7 +638,7 @@ def test_an_arm_without_losses_is_judged_at_the_end_of_its_first_look():
             level = 1.5 / (n + 5)
             is_last = n == 5 and first_look == 1.0
             assert (n * level * (1 - level) ** 2 >= 0.5) == (n >= 5)
-            state = tell(state, ask(state, n, 0), 1.0)
+            state = tell(state, ask(state, n), 1.0)
             assert (state.better != before) == is_last
             if is_last:
                 assert tuple(state.better) == pytest.approx(fast.judged(before, state.experience, level, 0.0, 5))
@@ -648,7 +652,7 @@ def test_an_arm_is_judged_once_when_it_is_left_or_its_first_look_is_over():
     judged = set()
     reasons = collections.Counter()
     for t in range(1, 1500):
-        choice, before = ask(state, t, 0), state
+        choice, before = ask(state, t), state
         arm, slot = int(choice.arm), choice.slot
         # They wear out after 150 plays, so that others have a chance.
         reward = float(dice.random() < (0.1 if len(seen[arm]) > 150 else 0.95 - 0.1 * (arm % 7)))
@@ -689,7 +693,7 @@ def test_an_arm_at_the_target_is_not_left():
         experience = state.experience._replace(search=0.0)  # not in debt
         better = fast.Better(arms=1.0, losses=share)
         old = state._replace(**arrays, target=target, better=better, experience=experience, slot=0)
-        return tell(old, ask(old, 4, 0), 0.5)
+        return tell(old, ask(old, 4), 0.5)
 
     found = after(1.0, 0.5)
     bound = float(found.bounds[0])
@@ -712,11 +716,11 @@ def test_an_average_loss_of_1_is_no_division_by_zero():
 def test_an_arm_that_strikes_out_in_its_first_look_is_judged():
     state = begin(ma.Forager(first_look=1e6, slack=50.0).start(10), 0)
     for t in range(1, 300):
-        state = tell(state, ask(state, t, 0), 1.0)
+        state = tell(state, ask(state, t), 1.0)
     assert (state.plays[0], state.looks[0]) == (299, 0.0)
     while state.struck == 0:
         t, before = t + 1, state
-        state = tell(state, ask(state, t, 0), 0.0)
+        state = tell(state, ask(state, t), 0.0)
     level, loss = fast.average_loss(state.experience), (t - 299) / t
     expected = fast.judged(before.better, state.experience, level, loss, t)
     assert expected != before.better
@@ -771,7 +775,7 @@ def test_the_threshold_is_the_time_between_strike_outs_over_the_share_of_false_o
         stakes, t = [1.0] * 3, 100
         while state.struck == 0:
             level = fast.average_loss(state.experience)
-            choice = ask(state, t + 1, 0)
+            choice = ask(state, t + 1)
             assert choice.arm == 0
             state, t = tell(state, choice, 0.0), t + 1
             gains = [1 + bet * (1 / level - 1) for bet in (0.5, 0.1, 0.02)]
@@ -828,7 +832,7 @@ def test_where_all_arms_are_alike_one_is_good_enough_in_debt_only():
     draws = collections.Counter()
     for t in range(1, 201):
         before = state
-        state = tell(state, ask(state, t, 0), 0.5)
+        state = tell(state, ask(state, t), 0.5)
         is_fresh = state.counts.arms > before.counts.arms
         in_debt = fast.is_in_debt(state.settings, state.experience, before.better)
         assert is_fresh == (not in_debt and not (state.bounds[state.slot] <= state.target and state.plays[state.slot]))
@@ -884,7 +888,7 @@ def regret_at_scale(scale, seed, rounds):
     gaps, noise = dice.random(rounds + 1), dice.random(rounds)
     regret = 0.0
     for t in range(1, rounds + 1):
-        choice = ask(state, t, 0)
+        choice = ask(state, t)
         regret += gaps[choice.arm]
         state = tell(state, choice, 1.0 - 2.0 * scale * gaps[choice.arm] * noise[t - 1])
     return regret

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import manyarms as ma
 from manyarms.contract import ask, begin, tell
+from tests.open_asks import left_open, settled
 from tests.policies.rivals import choices_of, of_another_simulation, regrets, tenures_of
 from tests.policies.test_theory import within_standard_errors
 from tests.twinned import COINS, check_same, crashing, maybe, plays_as_its_twin, told_horizons
@@ -109,7 +110,7 @@ def test_a_recalled_arm_is_where_it_was_left():
     state = begin(ma.MRun(run=4, horizon=100).start(100), 0)
     plays = []
     for round, reward in enumerate([0, 1, 1, 0, 1, 0, 0, 0], start=1):
-        choice = ask(state, round, 0)
+        choice = ask(state, round)
         plays.append((choice.arm, choice.slot))
         state = tell(state, choice, float(reward))
     assert plays == [(0, 0), (1, 1), (1, 1), (1, 1), (2, 0), (2, 0), (3, 0), (1, 1)]
@@ -120,11 +121,11 @@ def test_a_recalled_arm_is_where_it_was_left():
 def test_late_rewards_of_an_arm_that_was_left_change_nothing():
     for spec in (ma.MRun(run=2, horizon=100), ma.MRun(run=2, recall=False, horizon=100)):
         state = begin(spec.start(100), 0)
-        first, second, third = (ask(state, round, 0) for round in (1, 2, 3))
-        state = tell(state, first, 0.0)
+        state, first, second, third = left_open(state, 1, 2, 3)
+        state = settled(state, first, 0.0)
         assert (state.arm, state.failed) == (1, 1)
         for late in (second, third):
-            state = tell(state, late, 1.0)
+            state = settled(state, late, 1.0)
         assert (state.arm, state.successes, state.failed, state.committed, state.block.left) == (1, 0, 1, False, 97)
 
 

@@ -21,6 +21,7 @@ from manyarms.policies.tail import (
     watch_moved_arm,
     watch_reward,
 )
+from tests.open_asks import left_open, settled
 from tests.policies.test_theory import within_standard_errors
 from tests.reference import tail as slow
 from tests.twinned import FLIPS, check_same
@@ -188,7 +189,7 @@ def test_there_is_room_whatever_is_estimated(spec, reward):
             slots = policy.slots(rounds)
             state = begin(policy.start(rounds), np.uint64(1))
             for round in range(1, rounds + 1):
-                choice = ask(state, round, 0)
+                choice = ask(state, round)
                 assert choice.slot < slots
                 state = tell(state, choice, reward)
                 assert getattr(state.block, "size", 1) <= slots
@@ -213,29 +214,33 @@ def test_a_known_horizon_has_a_pilot_and_then_one_sample():
     state = begin(policy.start(10_000), np.uint64(1))
     assert (state.block.length, state.block.size) == (100, 50)
     for round in range(1, 101):
-        state = tell(state, ask(state, round, 0), float(round % 2 or round > 50))
+        state = tell(state, ask(state, round), float(round % 2 or round > 50))
     # 50 first plays, half of them lost: beta is about 1, a bit less for those that were played on and won.
     assert state.block.length == 9_900
     assert 40 <= state.block.size <= 110
     size = state.block.size
     for round in range(101, 10_101):
-        state = tell(state, ask(state, round, 0), 1.0)
+        state = tell(state, ask(state, round), 1.0)
     assert (counts(state).blocks, state.block.size) == (2, size)
 
 
-def test_late_rewards_of_open_blocks_count_and_others_do_not():
-    bandit = ma.Bandit(ma.Elimination(beta="auto", horizon="doubling"), seed=1)
-    late = bandit.ask()
-    for _ in range(2):
-        bandit.tell(bandit.ask(), 1.0)
-    before = bandit.explain()["beta"]
-    assert bandit.tell(late, 0.0) is ma.Told.IGNORED
-    assert bandit.explain()["beta"] == before
-    open_one = bandit.ask()
-    other = bandit.ask()
-    bandit.tell(other, 1.0)
-    bandit.tell(open_one, 0.0)
-    assert bandit.explain()["beta"] > before
+def test_late_rewards_of_arms_that_live_count_and_others_do_not():
+    def beta_of(state):
+        return spec.explain(state)["beta"]
+
+    for warm in (True, False):
+        spec = ma.Elimination(beta="auto", horizon="doubling", threshold=10.0, warm_start=warm)
+        state, late = left_open(begin(spec.start(100), np.uint64(1)), 1)
+        state = tell(state, ask(state, 2), 1.0)  # the last round of the first block
+        assert counts(state).blocks == 2
+        before = beta_of(state)
+        state = settled(state, late, 0.0)
+        assert counts(state).ignored == (0 if warm else 1)  # its arm stays, or has gone with its block
+        assert beta_of(state) > before if warm else beta_of(state) == before
+        fresh = next(round for round in range(3, 100) if ask(state, round).arm == 2)
+        state, late, _ = left_open(state, fresh, fresh + 1)
+        before = beta_of(state)
+        assert beta_of(settled(state, late, 0.0)) > before  # the first loss of an arm in the open block
 
 
 @pytest.mark.compiled
@@ -256,7 +261,7 @@ def test_survivors_stay_when_the_sample_becomes_smaller():
     sizes = []
     for round in range(1, 3001):
         block = counts(state).blocks
-        state = tell(state, ask(state, round, 0), 0.0 if round < 60 else 1.0)
+        state = tell(state, ask(state, round), 0.0 if round < 60 else 1.0)
         if counts(state).blocks != block:
             sizes.append(state.block.size)
     assert counts(state).restarts == 0
@@ -278,7 +283,7 @@ def test_a_state_with_room_for_likely_sizes_says_when_it_was_too_small(spec, mon
         state = begin(state, np.uint64(1))
         assert not is_cramped(state)
         for round in range(1, 701):
-            choice = ask(state, round, 0)
+            choice = ask(state, round)
             assert choice.slot < slots
             state = tell(state, choice, reward)
         assert is_cramped(state) == cramped

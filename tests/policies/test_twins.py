@@ -4,10 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import manyarms as ma
 from manyarms.arithmetic import natural_log
 from manyarms.checks import examples
+from manyarms.checks.runs import CORRECTED_WORLD
 from manyarms.policies import blackbox as fast_blackbox
 from manyarms.policies import elimination as fast_elimination
 from manyarms.replication import replicate
@@ -16,7 +19,24 @@ from tests.reference import sizes
 from tests.reference.asymptotic_ucb import AsymptoticUCB
 from tests.reference.twins import all_twins, twin_run
 from tests.reference.ucb import UCB
-from tests.twinned import FLIPS, WEAR, check_columns, check_log, check_same
+from tests.twinned import (
+    FLIPS,
+    WEAR,
+    blackboxes,
+    check_columns,
+    check_log,
+    check_plainly,
+    check_same,
+    eliminations,
+    greedies,
+    k_failures,
+    seeds,
+    ssucbs,
+    subsamples,
+    successive,
+    two_worlds,
+    ucbs,
+)
 
 # The twins are compared with policies and worlds that disagree about the top, too.
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
@@ -38,6 +58,106 @@ def test_each_replication_of_every_policy_plays_as_its_own_twin(spec):
 @pytest.mark.parametrize("base", BASES, ids=lambda spec: spec.label())
 def test_each_replication_of_every_base_plays_as_its_own_twin(base):
     check_same(ma.Subsample(base=base, beta=1.0, arms=12), FLIPS, 300, seed=2**64 - 1, replications=3)
+
+
+# ---------------------------------------------------------------- answers that come late
+
+LATE = [
+    ma.Batches(7),
+    ma.Batches(64),
+    ma.Delayed(5),
+    ma.Delayed(ma.Geometric(mean=8.0, longest=60)),
+    ma.Conversions(ma.LogUniform(least=1, longest=30), timeout=12),
+    ma.Lost(0.3),
+    ma.Lost(0.2, ma.Delayed(ma.LogNormal(median=6.0, spread=1.0, longest=50))),
+]
+CONVERSIONS = ma.Conversions(ma.LogUniform(least=1, longest=30), timeout=12, late="corrected")
+CORRECTED = [
+    CONVERSIONS,
+    ma.Lost(0.2, CONVERSIONS),
+    CONVERSIONS.replace(pending=0.0),
+    ma.Batches(7, pending=0.5),
+    ma.Lost(0.2, ma.Delayed(5), pending=0.25),
+]
+
+
+def check_late(spec, rounds):
+    """In every feedback that it takes, and two worlds; returns the rewards ignored in all."""
+    ignored = 0
+    for number, feedback in enumerate(LATE + (CORRECTED if spec.takes_corrections else [])):
+        for world in (FLIPS, WEAR):
+            late = world.replace(feedback=feedback)
+            ignored += check_plainly(spec, late, rounds, seed=number, replication=number % 3).ignored
+    return ignored
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("spec", POLICIES, ids=lambda spec: spec.label())
+def test_every_policy_hears_of_late_answers_what_its_twin_hears(spec):
+    check_late(spec, 300)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("base", BASES, ids=lambda spec: spec.label())
+def test_every_base_learns_of_late_answers_what_its_twin_learns(base):
+    # Without a warm start arms go with their blocks; with one, some stay and learn from older answers.
+    for warm in (False, True):
+        box = ma.Blackbox(base=base, beta=1.0, threshold=0.3, warm_start=warm)
+        assert check_late(box, 130) > 0
+    assert check_late(ma.Subsample(base=base, beta=1.0, arms=12), 130) == 0  # one block
+    assert check_late(ma.Subsample(base=base, beta="auto", horizon="doubling"), 130) > 0
+
+
+# The compiled loop, once for each kind of block. What else is compiled, the promises compare with plain Python.
+@pytest.mark.compiled
+@pytest.mark.parametrize("spec", [ma.Elimination(beta=1.0), ma.Blackbox(base=ma.UCB(), beta=1.0)])
+def test_the_compiled_loop_hears_of_late_answers_what_a_twin_hears(spec):
+    check_same(spec, FLIPS.replace(feedback=CORRECTED_WORLD.feedback), 1000, seed=3)
+
+
+feedbacks = st.one_of(
+    st.builds(ma.Batches, st.integers(1, 300)),
+    st.builds(ma.Delayed, st.integers(1, 300)),
+    st.builds(ma.Delayed, st.builds(ma.Geometric, mean=st.floats(0.1, 200.0), longest=st.integers(1, 300))),
+    st.builds(
+        ma.Conversions,
+        st.builds(ma.LogNormal, median=st.floats(0.1, 99.0), spread=st.floats(0.1, 3.0), longest=st.integers(1, 300)),
+        timeout=st.integers(1, 300),
+    ),
+)
+maybe_lossy = st.one_of(feedbacks, st.builds(ma.Lost, st.sampled_from([0.0, 0.05, 0.5, 1.0]), feedbacks))
+late_policies = st.one_of(
+    eliminations(),
+    blackboxes(st.one_of(ucbs, greedies, successive)),
+    subsamples(st.one_of(ucbs, greedies, successive)),
+    ssucbs,
+    k_failures,
+    st.sampled_from([spec for spec in POLICIES if not spec.takes_corrections]),
+)
+
+
+@pytest.mark.once
+@settings(deadline=None, derandomize=True, max_examples=150)
+@given(late_policies, two_worlds, maybe_lossy, st.integers(1, 500), seeds)
+def test_any_policy_with_any_feedback_plays_as_its_twin(spec, world, feedback, rounds, seed):
+    check_plainly(spec, world.replace(feedback=feedback), rounds, seed)
+
+
+@pytest.mark.once
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(
+    late_policies.filter(lambda spec: spec.takes_corrections),
+    two_worlds,
+    feedbacks,
+    st.sampled_from([0.0, 0.4, 1.0]),
+    st.integers(1, 500),
+    seeds,
+)
+def test_any_policy_that_takes_corrections_plays_as_its_twin(spec, world, feedback, pending, rounds, seed):
+    if isinstance(feedback, ma.Conversions):
+        feedback = feedback.replace(late="corrected")
+    for late in (feedback, feedback.replace(pending=pending), ma.Lost(0.2, feedback, pending=pending)):
+        check_plainly(spec, world.replace(feedback=late), rounds, seed)
 
 
 def checked(spec, world, horizon, seed):
@@ -65,8 +185,8 @@ def test_coins_make_exact_ties_which_go_to_the_lower_place(base, twin):
     log, _ = check_same(ma.Subsample(base=base, beta=1.0, arms=30), FLIPS, horizon, seed=10)
     slow = twin(30, horizon)
     ties = 0
-    for arm, reward in zip(log.arm.tolist(), log.reward.tolist(), strict=True):
-        assert slow.pick() == arm
+    for t, (arm, reward) in enumerate(zip(log.arm.tolist(), log.reward.tolist(), strict=True), start=1):
+        assert slow.pick(t) == arm
         indices = slow.indices()
         best = max(indices)
         ties += math.isfinite(best) and indices.count(best) > 1

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import manyarms as ma
 from manyarms.contract import ask, begin, tell
 from manyarms.policies import ucbt_asw as fast_ucbt
+from tests.open_asks import left_open, settled
 from tests.policies.rivals import regrets, tenures_of
 from tests.policies.test_aucbt_asw import expected_block_regret
 from tests.policies.test_theory import within_standard_errors
@@ -93,11 +94,11 @@ def test_a_short_window_finds_what_a_long_one_hides():
     # 200 rewards of 1, then zeros: the arm is dropped after 28 of them, when the mean of all is still 0.88.
     state = begin(ma.UCBTASW(beta=1.0, delta=0.25, width=1.0, horizon=100_000).start(300), 0)
     for round in range(1, 201):
-        state = tell(state, ask(state, round, 0), 1.0)
+        state = tell(state, ask(state, round), 1.0)
     played = 0
     while state.arm == 0:
         played += 1
-        state = tell(state, ask(state, 200 + played, 0), 0.0)
+        state = tell(state, ask(state, 200 + played), 0.0)
     # sqrt(log 1e5 / w) is 0.85 for w = 16, beyond 1 - delta = 0.75, and 0.6 for w = 32, with 4/32 from four ones; for
     # w = 64 it is 0.42, which leaves 0.33, or 20 of 64 ones: not before 44 zeros.
     assert played == 28
@@ -116,8 +117,8 @@ def test_ucbt_asw_without_noise_or_drift_has_its_expected_regret(width, delta):
 
 def test_late_rewards_of_a_dropped_arm_are_not_the_next_ones():
     state = begin(ma.UCBTASW(beta=1.0, delta=0.1, width=0.01, horizon=100).start(100), 0)
-    first, second = ask(state, 1, 0), ask(state, 2, 0)
-    state = tell(tell(state, first, 0.0), second, 1.0)
+    state, first, second = left_open(state, 1, 2)
+    state = settled(settled(state, first, 0.0), second, 1.0)
     assert (state.arm, state.plays, state.block.left, state.counts) == (1, 0, 98, (0, 1, 2, 0))
 
 
@@ -125,7 +126,7 @@ def test_a_live_bandit_that_outgrows_its_horizon_keeps_every_bonus():
     spec = ma.UCBTASW(beta=1.0, delta=0.25, width=2.0, horizon=500)
     bandit, state = ma.Bandit(spec, seed=1), begin(spec.start(3000), 0)
     for round in range(1, 3001):
-        decision, choice = bandit.ask(), ask(state, round, 0)
+        decision, choice = bandit.ask(), ask(state, round)
         assert decision.arm == choice.arm, round
         reward = 0.7 if round <= 2500 else 0.1
         bandit.tell(decision, reward)

@@ -16,7 +16,7 @@ class AsymptoticUCB(Dense):
 
     def indices(self):
         # f(t) = 1 + t log(t)^2, t the round about to be played: the same for all arms.
-        t = sum(self.plays) + 1
+        t = self.learned + 1
         self.log_f = natural_log(1.0 + t * natural_log(t) * natural_log(t))
         return super().indices()
 

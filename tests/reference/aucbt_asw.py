@@ -7,6 +7,7 @@ from decimal import localcontext
 
 from manyarms.arithmetic import exponential, natural_log
 
+from .late import counts_answers
 from .sizes import ceiling, exact, exact_log
 from .squares import bits_at, uniform
 from .twins import from_preset, known, twin_of
@@ -34,6 +35,7 @@ def worst_index(rewards, width, block_length):
     return min(indices)
 
 
+@counts_answers
 def aucbt_asw(counts, key, *, horizon, width, first_threshold, depth, scale, scale_log, top, drawn=None):
     """``horizon`` is None when unknown. ``key`` is that of the policy's stream: block i is address (i, 0).
 
@@ -68,9 +70,10 @@ def aucbt_asw(counts, key, *, horizon, width, first_threshold, depth, scale, sca
                 if worst_index(rewards, width, H) < top - delta:
                     arm, rewards = counts.arms, []
                     counts.arms += 1
-                reward = yield arm, 1.0
-                rewards.append(reward)
-                block_reward += reward
+                heard = yield arm, 1.0
+                if heard.ask.arm == arm:  # a dropped one's late rewards are the block's all the same
+                    rewards.append(heard.reward)
+                block_reward += heard.reward
             w[delta] *= exponential(alpha / (B * p[delta]) * (0.5 + block_reward / N_0))
             rounds_left -= length
 

@@ -8,6 +8,7 @@ from manyarms.arithmetic import power
 from manyarms.policies import blackbox as fast
 
 from .sizes import assumed_horizon, blackbox_size, log
+from .subsample import base_hears
 from .tail import Tail, estimate_for
 from .twins import calibrated, from_preset, known, new_twin, twin_of
 
@@ -47,27 +48,36 @@ def blackbox(
             told = 2**m if base_horizon == "block" else reckoned
             base = new_base(size, told, log(told, log_base))
             losses = 0.0
-            played = dict.fromkeys(subsample, 0)
-            for _ in range(2**m):  # line 6
+            presumed = {}  # open asks of this block -> what their reward is taken to be
+            most_open = 0
+            end = t + 2**m
+            while t < end:  # line 6
                 # Line 7: play as the base chooses.
-                place = base.pick()
-                reward = yield subsample[place], 1.0
-                t += 1
-                tail.saw(subsample[place], reward)
-                played[subsample[place]] += 1
-                base.learn(place, reward)
-                # Line 8, the changepoint test: the sum of delta-hat_s = 1 - Y_s over the block.
-                losses += top - reward
+                heard = yield subsample[base.pick(t)], 1.0
+                t += heard.is_round
+                if heard.what in ("told", "settled") and heard.ask.arm in subsample:
+                    tail.saw(heard.ask.arm, heard.reward)
+                if heard.ask.block == counts.blocks:
+                    # Line 8, the changepoint test: the sum of delta-hat_s = 1 - Y_s over the block.
+                    if heard.reward is not None:
+                        losses += (top if heard.before is None else heard.before) - heard.reward
+                    base_hears(base, subsample.index(heard.ask.arm), heard, presumed)
+                elif heard.what == "settled" and heard.ask.arm in subsample:
+                    base.learn(subsample.index(heard.ask.arm), heard.reward)  # of an arm that stayed
+                elif heard.what in ("settled", "corrected"):
+                    counts.ignored += 1
+                most_open = max(most_open, len(presumed))
                 log_term = power(log(reckoned, log_base), log_power)
                 bound = threshold * max(float(size), math.sqrt(2.0**m)) * log_term
-                if losses >= bound:
-                    restart = True
+                # As many losses more are allowed as there were open asks.
+                restart = losses >= bound + most_open
+                if restart:
                     break
             if restart:
                 counts.restarts += 1  # line 9: l <- l + 1
                 break
             # Good: at least its share of the block's plays.
-            good = [arm for arm in subsample if played[arm] >= 2**m / size]
+            good = [arm for arm, plays in zip(subsample, base.plays, strict=True) if plays >= 2**m / size]
             # Line 12: the block is over; the next one follows.
 
 

@@ -10,6 +10,7 @@ import math
 from manyarms.arithmetic import binary_log, natural_log, power
 
 from .dense import first_of_the_largest, shortened
+from .late import counts_answers
 from .tail import Tail
 from .twins import known, twin_of
 
@@ -42,6 +43,7 @@ def target_of(beta, first_loss, n):
     return power((beta + 1) * first_loss / n, 1 / (beta + 1))
 
 
+@counts_answers
 def cbt(counts, *, beta, first_loss, target, horizon):
     if beta == "auto":
         yield from cbt_without_beta(counts, first_loss, target, horizon)
@@ -54,8 +56,9 @@ def cbt(counts, *, beta, first_loss, target, horizon):
                 arm = counts.arms
                 counts.arms += 1
                 losses[arm] = []
-            reward = yield arm, 1.0
-            losses[arm].append(1.0 - reward)
+            heard = yield arm, 1.0
+            if heard.ask.arm == arm:  # else it was left for good
+                losses[arm].append(1.0 - heard.reward)
 
 
 def cbt_without_beta(counts, first_loss, target, horizon):
@@ -68,11 +71,13 @@ def cbt_without_beta(counts, first_loss, target, horizon):
                 arm, losses = counts.arms, []
                 counts.arms += 1
                 zeta = target if target is not None else target_of(tail.cautious(binary_log(n)), first_loss, n)
-            reward = yield arm, 1.0
-            losses.append(1.0 - reward)
-            tail.saw(arm, reward)
+            heard = yield arm, 1.0
+            if heard.ask.arm == arm:
+                losses.append(1.0 - heard.reward)
+                tail.saw(arm, heard.reward)
 
 
+@counts_answers
 def empirical_cbt(counts, *, keep, horizon, let_go=None):
     """``let_go``: a list that gets the bound of every arm that goes."""
     let_go = [] if let_go is None else let_go
@@ -90,9 +95,11 @@ def empirical_cbt(counts, *, keep, horizon, let_go=None):
                     let_go.append(bounds[where])
                 chosen = places[where] = (counts.arms, [])
                 counts.arms += 1
-            reward = yield chosen[0], 1.0
-            chosen[1].append(1.0 - reward)
-            lost += 1.0 - reward
+            heard = yield chosen[0], 1.0
+            for arm, losses in filter(None, places):
+                if arm == heard.ask.arm:
+                    losses.append(1.0 - heard.reward)
+            lost += 1.0 - heard.reward
 
 
 @twin_of("CBT")

@@ -6,3 +6,4 @@ class Counts:
         self.restarts = 0
         self.blocks = 0
         self.arms = 0
+        self.ignored = 0

@@ -2,6 +2,7 @@
 
 import math
 import struct
+from fractions import Fraction
 
 
 def leaves_of(slots):
@@ -34,6 +35,7 @@ class Dense:
         self.log_horizon = log_horizon
         self.sums = [0.0] * arms
         self.plays = [0] * arms
+        self.learned = 0  # plays, lost ones too
 
     def indices(self):
         return [
@@ -41,16 +43,36 @@ class Dense:
             for total, plays in zip(self.sums, self.plays, strict=True)
         ]
 
-    def pick(self):
+    def pick(self, t):
         return first_of_the_largest(self.indices())  # ties go to the lower place
 
     def learn(self, place, reward):
-        self.sums[place] += reward
+        self.sums[place] += self.counted(reward)
         self.plays[place] += 1
+        self.learned += 1
+
+    def counted(self, reward):
+        """A reward as it is counted."""
+        return reward
+
+    def expected(self, place):
+        """Of an open ask: the mean reward, rounded down to 20 bits; of an arm that was never played, 0."""
+        if self.plays[place] == 0:
+            return 0.0
+        return math.floor(Fraction(self.sums[place] / self.plays[place]) * 2**20) / 2**20
+
+    def settle(self, place, presumed, reward):
+        """It paid that instead."""
+        self.sums[place] += self.counted(reward) - self.counted(presumed)
+
+    def lose(self, place, presumed):
+        """As if there had been no play."""
+        self.plays[place] -= 1
+        self.sums[place] = self.sums[place] - self.counted(presumed) if self.plays[place] > 0 else 0.0
 
 
 class Shortened(Dense):
     """Compares its indices without their last bits."""
 
-    def pick(self):
+    def pick(self, t):
         return first_of_the_largest([shortened(index, len(self.plays)) for index in self.indices()])

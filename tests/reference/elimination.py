@@ -17,6 +17,16 @@ PRESETS = {
 }
 
 
+def loss_heard(heard, counts, top):
+    """The loss by which a score grows; None for none. A late one counts in whatever block is open.
+
+    Scores begin again with every block: what was told in another one cannot be corrected.
+    """
+    if heard.what == "corrected":
+        return heard.before - heard.reward if heard.ask.block == counts.blocks else None
+    return None if heard.reward is None else top - heard.reward
+
+
 def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, cap, warm_start, top):
     """``horizon`` is None when unknown. ``key`` is that of the policy's stream: round t is address (t, 0)."""
     t = 1
@@ -39,15 +49,23 @@ def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, 
             live = list(subsample)
             counts.blocks += 1
             scores = dict.fromkeys(subsample, 0.0)  # sum of IW_s(a) over the block
-            for _ in range(2**m):  # line 4: t = t_l^m, …, t_l^m + 2^m - 1
+            end = t + 2**m
+            while t < end:  # line 4: t = t_l^m, …, t_l^m + 2^m - 1
                 # Line 5: play a_t uniform on G_t.
                 probability = 1.0 / len(live)
                 arm = live[int(uniform(bits_at(key, t, 0)) * len(live))]
-                reward = yield arm, probability
-                t += 1
-                tail.saw(arm, reward)
-                # IW_t(a) = (1 - Y_t(a_t)) 1{a_t = a} / P(a_t = a): zero for all but the played arm.
-                scores[arm] += (top - reward) / probability
+                heard = yield arm, probability
+                t += heard.is_round
+                loss = loss_heard(heard, counts, top)
+                if loss is not None and heard.ask.arm in live:
+                    if heard.before is None:
+                        tail.saw(heard.ask.arm, heard.reward)
+                    # IW_t(a) = (1 - Y_t(a_t)) 1{a_t = a} / P(a_t = a): zero for all but the played arm.
+                    scores[heard.ask.arm] += loss / heard.ask.probability
+                elif heard.what == "corrected" or (
+                    heard.what == "settled" and not warm_start and heard.ask.block != counts.blocks
+                ):
+                    counts.ignored += 1  # its arm went with its block, or its loss has
                 # Line 6: drop every a in G_t whose sum is at least C_2 |A_m| log T.
                 bound = threshold * size * log(reckoned, log_base)
                 for loser in [a for a in live if scores[a] >= bound]:

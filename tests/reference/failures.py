@@ -7,9 +7,11 @@ import functools
 import itertools
 import math
 
+from .late import counts_answers
 from .twins import known, twin_of
 
 
+@counts_answers
 def k_failure(counts, *, failures):
     while True:
         arm = counts.arms
@@ -17,10 +19,11 @@ def k_failure(counts, *, failures):
         counts.blocks += 1
         failed = 0
         while failed < failures:
-            reward = yield arm, 1.0
-            failed += reward < 1.0
+            heard = yield arm, 1.0
+            failed += heard.reward < 1.0
 
 
+@counts_answers
 def m_run(counts, *, run, recall, horizon):
     """``run`` is m in place of the rule; ``horizon`` is None when unknown."""
     for rank in itertools.count(1):  # without a horizon one turn for each block of 2, 4, 8, … rounds, else only one
@@ -31,12 +34,12 @@ def m_run(counts, *, run, recall, horizon):
         arm, successes, stays = counts.arms, 0, False
         counts.arms += 1
         for t in range(1, length + 1) if horizon is None else itertools.count(1):
-            reward = yield arm, 1.0
+            heard = yield arm, 1.0
             if t == length and horizon is None:
                 break  # nothing can follow from the last reward of a block
-            if stays:
+            if stays or heard.ask.arm != arm:  # of an arm that was left, it is too late
                 continue
-            if reward >= 1.0:
+            if heard.reward >= 1.0:
                 successes += 1
                 stays = successes == m
                 continue

@@ -217,9 +217,12 @@ class Forager:
             self.verdicts.append(found)
         arm.is_judged = True
 
+    def kept(self, number):
+        return next((arm for arm in self.places if arm is not None and arm.number == number), None)
+
     def told(self, number, reward):
         loss, before = 1.0 - reward, self.past
-        arm = next((arm for arm in self.places if arm is not None and arm.number == number), None)
+        arm = self.kept(number)
         plays = before.stay if arm is None else len(arm.losses)  # of an arm that is gone: as of any
         self.rounds.append((loss, plays + 1.0, before.is_search(plays)))
         self.past = Past(self.rounds)
@@ -236,20 +239,33 @@ class Forager:
         # What is learned now holds from the next round on.
         if arm is not None and not arm.is_judged and (bound > self.target or self.is_first_look_over(len(arm.losses))):
             self.judge(arm)
+        self.decide(banned=number if self.is_wary() else None)
+
+    def decide(self, banned):
         if self.past.loss > 1.05 * self.past.of_fresh_arms:  # clearly worse than playing at random
             self.arm = self.fresh()
         else:
-            self.arm = self.good_enough(banned=number if self.is_wary() else None) or self.fresh()
+            self.arm = self.good_enough(banned) or self.fresh()
+
+    def opened(self, number):
+        """An ask is open: an arm of which nothing is known waits for its answer, and is the first to go until then."""
+        arm = self.kept(number)
+        if not arm.losses:
+            arm.bound = 2.0  # no loss is larger
+            self.decide(banned=number)
 
 
 def forager(counts, **settings):
-    """As the other twins: yields the arm and its probability, and takes the reward."""
+    """As the other twins: yields the arm and its probability, and takes what it hears."""
     counts.blocks += 1
     twin = Forager(**settings)
     for _ in itertools.count():
         counts.arms = twin.drawn
-        reward = yield twin.arm.number, 1.0
-        twin.told(twin.arm.number, reward)
+        heard = yield twin.arm.number, 1.0
+        if heard.what == "open":
+            twin.opened(heard.ask.arm)
+        elif heard.reward is not None:
+            twin.told(heard.ask.arm, heard.reward)
 
 
 @twin_of("Forager")

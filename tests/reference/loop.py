@@ -1,17 +1,20 @@
 """Round by round: a twin in a naive world."""
 
 from .counts import Counts
+from .late import Ask
 
 COLUMNS = ("regret", "reward", "restarts", "blocks", "arms", "V", "V_R", "L", "L_R")
 LOG = ("arm", "mean", "next_mean", "reward", "probability", "block", "episode")
 
 
-def play(new_policy, world, rounds):
+def play(new_policy, world, rounds, ignored=None):
     """Two lists with one entry for each round: the log, and the columns after that round.
 
-    ``new_policy(counts)`` makes the generator. A block is opened as soon as the one before it
-    is over, so after the last round of a block the counts are those of the next.
+    ``new_policy(counts)`` makes the generator, which is sent what it hears. A block is opened as soon as the one
+    before it is over, so after the last round of a block the counts are those of the next. ``ignored``: a list that
+    gets the count of ignored rewards after each round.
     """
+    ignored = [] if ignored is None else ignored
     counts = Counts()
     policy = new_policy(counts)
     choice = next(policy)
@@ -23,9 +26,11 @@ def play(new_policy, world, rounds):
         mean, after, reward = world.pull(arm, t)
         regret += world.top - mean
         total += reward
-        choice = policy.send(reward)
+        for heard in world.post.heard_in_round(Ask(t, arm, probability, block), reward):
+            choice = policy.send(heard)
         log.append((arm, mean, after, reward, probability, block, episode))
         columns.append((regret, total, counts.restarts, counts.blocks, counts.arms, *variation(columns, log)))
+        ignored.append(counts.ignored)
     return log, columns
 
 

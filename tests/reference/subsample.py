@@ -24,8 +24,28 @@ SSUCB_PRESETS = {
 }
 
 
+def base_hears(base, place, heard, presumed):
+    """What a base makes of a round of its block.
+
+    An open ask is a play that paid what the base expects, which ``presumed`` remembers; the answer replaces that.
+    """
+    match heard.what:
+        case "told":
+            base.learn(place, heard.reward)
+        case "open":
+            presumed[heard.ask] = base.expected(place)
+            base.learn(place, presumed[heard.ask])
+        case "settled":
+            base.settle(place, presumed.pop(heard.ask), heard.reward)
+        case "lost":
+            base.lose(place, presumed.pop(heard.ask))
+        case "corrected":
+            base.settle(place, heard.before, heard.reward)
+
+
 def subsample(counts, new_base, *, beta, arms=None, horizon=None, published=False):
     """``arms`` is K in place of the rule; ``horizon`` is None when unknown."""
+    t = 1
     tail = Tail()
     pilot = math.isqrt(horizon - 1) + 1 if horizon is not None and beta == "auto" else 0
     for m in itertools.count(1):
@@ -43,11 +63,17 @@ def subsample(counts, new_base, *, beta, arms=None, horizon=None, published=Fals
         counts.blocks += 1
         base = new_base(size, length, natural_log(max(length, 2)))
         # A known horizon that has passed changes nothing: the last block goes on.
-        for _ in range(length) if ends else itertools.count():
-            place = base.pick()
-            reward = yield drawn[place], 1.0
-            base.learn(place, reward)
-            tail.saw(drawn[place], reward)
+        presumed = {}
+        end = t + length if ends else math.inf
+        while t < end:
+            heard = yield drawn[base.pick(t)], 1.0
+            t += heard.is_round
+            if heard.ask.block == counts.blocks:
+                base_hears(base, drawn.index(heard.ask.arm), heard, presumed)
+                if heard.what in ("told", "settled"):
+                    tail.saw(heard.ask.arm, heard.reward)
+            elif heard.reward is not None:
+                counts.ignored += 1  # all arms are others now
 
 
 @twin_of("Subsample")

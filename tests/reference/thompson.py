@@ -8,6 +8,7 @@ X / (X + Y) of two of them. Logarithms and cosines are the library's: last bits 
 import functools
 import math
 
+from .dense import Dense
 from .squares import bits_at, finaliser, splitmix64, uniform
 from .twins import twin_of
 
@@ -36,29 +37,24 @@ def beta_number(bits, a, b):
     return x / (x + y)
 
 
-class Thompson:
-    """``clock``: a list with the number of the last ask, which all bases of a run share."""
+class Thompson(Dense):
+    """Its sums are successes; parts of one, for rewards between 0 and 1."""
 
-    def __init__(self, arms, horizon, log_horizon, key, clock):
+    def __init__(self, arms, horizon, log_horizon, key):
+        super().__init__(arms, horizon, log_horizon)
         self.key = key
-        self.clock = clock
-        self.successes = [0.0] * arms
-        self.failures = [0.0] * arms
 
-    def pick(self):
-        self.clock[0] += 1
+    def pick(self, t):
         draws = [
-            beta_number(bits_at(self.key, self.clock[0], place), 1.0 + s, 1.0 + f)
-            for place, (s, f) in enumerate(zip(self.successes, self.failures, strict=True))
+            beta_number(bits_at(self.key, t, place), 1.0 + successes, 1.0 + (plays - successes))
+            for place, (successes, plays) in enumerate(zip(self.sums, self.plays, strict=True))
         ]
         return draws.index(max(draws))
 
-    def learn(self, place, reward):
-        part = min(max(reward, 0.0), 1.0)
-        self.successes[place] += part
-        self.failures[place] += 1.0 - part
+    def counted(self, reward):
+        return min(max(reward, 0.0), 1.0)
 
 
 @twin_of("Thompson")
 def new_thompson(spec, setting):
-    return functools.partial(Thompson, key=setting.key, clock=[0])
+    return functools.partial(Thompson, key=setting.key)

@@ -55,12 +55,12 @@ def new_twin(spec, setting):
     return all_twins()[name](spec, setting)
 
 
-def twin_run(spec, world_spec, rounds, seed, replication):
-    """The log and the columns of a twin's run."""
+def twin_run(spec, world_spec, rounds, seed, replication, ignored=None):
+    """The log and the columns of a twin's run; ``ignored`` is as for ``play``."""
     world = NaiveWorld(world_spec, seed, replication)
     label = spec.with_horizon(rounds).digest()
     key = stream_key(replication_key(seed, replication), POLICY_STREAM, label)
-    return play(new_twin(spec, Setting(rounds, key, world)), world, rounds)
+    return play(new_twin(spec, Setting(rounds, key, world)), world, rounds, ignored)
 
 
 def from_preset(spec, presets):

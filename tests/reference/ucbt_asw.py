@@ -7,6 +7,7 @@ import math
 from manyarms.arithmetic import binary_log, power
 
 from .aucbt_asw import worst_index
+from .late import counts_answers
 from .tail import Tail
 from .twins import known, twin_of
 
@@ -23,6 +24,7 @@ def threshold(T, beta, variation, changes):  # noqa: N803
     return min(*deltas, 1.0)
 
 
+@counts_answers
 def ucbt_asw(counts, *, beta, variation, changes, delta, width, top, horizon):
     """``horizon`` is None when unknown."""
     tail = Tail(top)
@@ -37,10 +39,12 @@ def ucbt_asw(counts, *, beta, variation, changes, delta, width, top, horizon):
                 counts.arms += 1
                 now = tail.cautious(binary_log(T)) if beta == "auto" else beta
                 least = top - (threshold(T, now, variation, changes) if delta is None else delta)
-            reward = yield arm, 1.0
-            rewards.append(reward)
+            heard = yield arm, 1.0
+            if heard.ask.arm != arm:  # it was left
+                continue
+            rewards.append(heard.reward)
             if beta == "auto":
-                tail.saw(arm, reward)
+                tail.saw(arm, heard.reward)
 
 
 @twin_of("UCBTASW")

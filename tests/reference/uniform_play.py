@@ -1,15 +1,14 @@
 """A fresh arm every round."""
 
-import itertools
-
 from .twins import twin_of
 
 
 def uniform_play(counts):
+    """An arm for each ask, whatever comes of it."""
     counts.blocks = 1
-    for arm in itertools.count():
-        yield arm, 1.0
-        counts.arms += 1
+    while True:
+        heard = yield counts.arms, 1.0
+        counts.arms += heard.is_round
 
 
 @twin_of("UniformPlay")

@@ -7,6 +7,7 @@ come from ``squares``.
 
 from manyarms.arithmetic import power
 
+from .post import NaivePost
 from .squares import (
     ARM_STREAM,
     DRIFT_STREAM,
@@ -27,6 +28,7 @@ class NaiveWorld:
         self.drift_key = stream_key(key, DRIFT_STREAM)
         self.reservoir, self.drift, self.noise = spec.reservoir, spec.drift, spec.noise
         self.top = spec.top
+        self.post = NaivePost(spec.feedback, seed, replication)
         self.means = {}
         self.plays = {}
 

@@ -57,12 +57,13 @@ class KnownArms:
             self.sources = collections.deque()
         self.sources.append(more)
 
-    def keep_only(self, kept: set[int]) -> None:
-        """Forget all other arms."""
+    def keep_only(self, kept: set[int], awaited: int) -> None:
+        """Forget all other arms, while so many decisions are open."""
         self.positions = {arm: position for arm, position in self.positions.items() if arm in kept}
         self.taken = {arm: item for arm, item in self.taken.items() if arm in kept}
-        # Looking is dear, so it waits until half of what is remembered may be out of use.
-        self.pruning = max(FIRST_PRUNING, 2 * len(self.positions))
+        # Looking through arms and open decisions is dear: it waits until as many arms have come as were looked at.
+        known = len(self.positions)
+        self.pruning = max(FIRST_PRUNING, known + max(known, awaited))
 
     def to_json(self) -> dict[str, Any]:
         """All but the items, as plain JSON values."""

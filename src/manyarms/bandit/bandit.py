@@ -1,10 +1,10 @@
-"""The live object itself: ask, tell, explain, save and load."""
+"""The live object itself: ask, tell, correct, explain, save and load."""
 
 import functools
 import json
-import math
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self, overload
@@ -12,25 +12,33 @@ from typing import Any, Self, overload
 import numpy as np
 
 from ..atomic import at_once
-from ..contract import Choice, ask, counts, tell
-from ..policies.base import Policy, checked_slots
+from ..contract import Choice, ask, correct, counts, defer, lose, settle, tell
+from ..policies.base import Policy, check_corrections, checked_slots
 from ..replication import begun_policy
 from ..snapshots import (
+    VERSION,
     SnapshotError,
     check_seal,
     check_version,
+    rows_from_json,
     sealed,
     state_from_json,
     state_to_json,
+    with_fields_of,
     word_from_json,
 )
-from ..specs import checked_seed, count, number, plain_number, spec_from_json
+from ..specs import checked_seed, count, plain_number, positive, spec_from_json
 from ..states import enlarged
 from .arms import KnownArms
-from .decisions import Decision, NoMoreItems, OpenDecisions, Told
+from .decisions import Decision, Limits, NoMoreItems, OpenDecisions, Remembered, Told
+from .rewards import checked_reward_range, scaled
+from .times import Clock, Timeline
 
 FIRST_ROUNDS = 1024
 """A new bandit has room for this many rounds; the room doubles when it is used up."""
+
+AGREED: dict[str, Any] = {"pending": None, "timeout": None, "on_timeout": None, "correctable": 0}
+"""What a bandit is told of decisions without a reward or with a wrong one, and what it is if nothing is said."""
 
 
 def _one_at_a_time(method: Callable[..., Any]) -> Any:
@@ -60,6 +68,18 @@ class Bandit:
         The least and the greatest possible reward, if not 0 and 1.
     replication
         Which replication of a simulation with the same seed this repeats.
+    pending
+        What a reward is taken to be from the moment that something else comes first until it comes itself. It must be
+        a policy that takes corrections. None: that is left to the policy.
+    timeout
+        How long a decision stays open, in the unit of the clock, seconds by default. None: for ever.
+    on_timeout
+        The reward of a decision that has been open for so long. None: what ``pending`` says, or else none, as if it had
+        been forgotten.
+    clock
+        What tells the time, unless ``now`` does. It is read only if there is a timeout.
+    correctable
+        How many of the last decisions with a reward can be given another one by ``correct``.
 
     Examples
     --------
@@ -70,6 +90,15 @@ class Bandit:
     ('red', True)
     >>> bandit.tell(decision, reward=1.0)
     <Told.COUNTED: 'counted'>
+
+    A click that has not come within half an hour will not come:
+
+    >>> bandit = ma.Bandit(ma.Elimination(beta=1.0), seed=7, pending=0.0, timeout=1800)
+    >>> first, second = bandit.ask(2, now=0.0)
+    >>> bandit.tell(first, reward=1.0, now=200.0)
+    <Told.COUNTED: 'counted'>
+    >>> bandit.tell(second, reward=1.0, now=2000.0)
+    <Told.TIMED_OUT: 'timed_out'>
     """
 
     def __init__(
@@ -80,6 +109,11 @@ class Bandit:
         items: Iterable[Any] | None = None,
         reward_range: tuple[float, float] = (0.0, 1.0),
         replication: int = 0,
+        pending: float | None = None,
+        timeout: float | None = None,
+        on_timeout: float | None = None,
+        clock: Clock = time.time,
+        correctable: int = 0,
     ) -> None:
         if not isinstance(policy, Policy):
             raise TypeError(f"Bandit: policy must be a policy such as ma.Elimination(beta=1.0), not {policy!r:.80}")
@@ -96,15 +130,33 @@ class Bandit:
         self.seed = checked_seed(seed)
         self.replication = count("Bandit", "replication", replication, least=0)
         self.reward_range = checked_reward_range(reward_range)
+        self._agree(pending, timeout, on_timeout, correctable)
         self.asked = 0  # decisions made
         self.told = 0  # rewards counted or ignored
+        self.timed_out = 0  # decisions whose time was over before they had a reward
+        self._timeline = Timeline(clock)
+        self._last_timed_out = 0  # the id of the newest of those
         self._known = KnownArms(items)
         self._open = OpenDecisions()
+        self._remembered = Remembered(self.correctable)
         self._rounds = FIRST_ROUNDS  # for how many there is room
         checked_slots(self.policy, self._rounds)
         self._state = begun_policy(self.policy, self._rounds, self.seed, self.replication)
         self._counts = counts(self._state)
         self._lock = threading.RLock()
+
+    def _agree(self, pending: Any, timeout: Any, on_timeout: Any, correctable: Any) -> None:
+        """Take down what is to become of decisions without a reward, or with a wrong one."""
+        self.pending = pending
+        self.timeout = None if timeout is None else positive("Bandit", "timeout", timeout)
+        self.on_timeout = on_timeout
+        self.correctable = count("Bandit", "correctable", correctable, least=0)
+        if on_timeout is not None and timeout is None:
+            raise ValueError("Bandit: on_timeout is a reward for when the time is over; give a timeout too")
+        check_corrections(self.policy, pending is not None, f"pending={pending!r}")
+        check_corrections(self.policy, self.correctable > 0, f"correctable={correctable!r}")
+        self._pending = None if pending is None else scaled(pending, self.reward_range, "pending")
+        self._on_timeout = None if on_timeout is None else scaled(on_timeout, self.reward_range, "on_timeout")
 
     def __repr__(self) -> str:
         return (
@@ -118,32 +170,34 @@ class Bandit:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         if self._known.sources is not None:
             raise TypeError("a bandit with items cannot be copied, because its items cannot; use to_json and from_json")
-        return type(self).from_json(self.to_json())
+        return type(self).from_json(self.to_json(), clock=self._timeline.clock)
 
     def __reduce__(self) -> Any:
         raise TypeError("a bandit is not pickled; use save and load, or to_json and from_json")
 
     @overload
-    def ask(self) -> Decision: ...
+    def ask(self, *, now: float | None = None) -> Decision: ...
 
     @overload
-    def ask(self, n: int) -> list[Decision]: ...
+    def ask(self, n: int, *, now: float | None = None) -> list[Decision]: ...
 
     @_one_at_a_time
-    def ask(self, n: int | None = None) -> Decision | list[Decision]:
+    def ask(self, n: int | None = None, *, now: float | None = None) -> Decision | list[Decision]:
         """Which arm next?
 
         Parameters
         ----------
         n
-            How many decisions at once; a list of that many is returned. A policy that chooses
-            at random draws each of them anew; one that does not (UCB, say) goes on through the
-            arms it has not tried yet and then repeats its best.
+            How many decisions at once; a list of that many is returned, the same as by so many calls.
+        now
+            The time; that of the clock if left out.
         """
-        if n is None:
+        wanted = None if n is None else count("Bandit.ask", "n", n)
+        self._look_at_clock(now)
+        if wanted is None:
             return self._decide()
         decisions: list[Decision] = []
-        for _ in range(count("Bandit.ask", "n", n)):
+        for _ in range(wanted):
             try:
                 decisions.append(self._decide())
             except NoMoreItems as error:
@@ -153,22 +207,22 @@ class Bandit:
         return decisions
 
     def _decide(self) -> Decision:
-        waiting = self._open.waiting.get(self._counts.blocks, 0)
-        choice = Choice(*map(plain_number, ask(self._state, self.asked + 1, waiting)))
+        self._defer_newest()
+        choice = Choice(*map(plain_number, ask(self._state, self.asked + 1)))
         is_new = choice.arm not in self._known.positions
         if is_new:
             self._known.add(choice.arm)
             if len(self._known.positions) >= self._known.pruning:
                 self._prune(choice.arm)
         self.asked += 1
-        self._open.add(self.asked, choice)
+        self._open.add(choice, self._timeline.time)
         return Decision(self.asked, choice.arm, is_new, choice.probability, self._known.taken.get(choice.arm))
 
     def _prune(self, newest: int) -> None:
         """Forget arms that the policy has let go, so that memory follows the arms kept."""
         kept = {int(arm) for arm in self.policy.kept_arms(self._state)} | {newest}
-        kept.update(choice.arm for choice in self._open.choices.values())
-        self._known.keep_only(kept)
+        kept.update(deferred.choice.arm for deferred in self._open.deferred.values())
+        self._known.keep_only(kept, len(self._open))
 
     @_one_at_a_time
     def add_items(self, items: Iterable[Any]) -> None:
@@ -183,7 +237,7 @@ class Bandit:
         self._known.add_items(items)
 
     @_one_at_a_time
-    def tell(self, decision: Decision | int, reward: float) -> Told:
+    def tell(self, decision: Decision | int, reward: float, *, now: float | None = None) -> Told:
         """What came of a decision.
 
         Parameters
@@ -192,25 +246,159 @@ class Bandit:
             The decision, or its id.
         reward
             A number within ``reward_range``, or True and False for 1 and 0.
+        now
+            The time; that of the clock if left out.
         """
         identity = self._identity(decision)
-        scaled = self._scaled(reward)
-        if identity not in self._open.choices:
-            return Told.REPEATED
-        if self.told >= self._rounds:
-            self._make_room()  # first, because there may be none; nothing has changed until then
-        choice = self._open.close(identity)
-        before = self._counts
-        self._state = tell(self._state, choice, scaled)
-        self._counts = counts(self._state)
+        value = scaled(reward, self.reward_range)
+        self._look_at_clock(now)
+        if self._open.choice_of(identity) is None:
+            return Told.TIMED_OUT if identity <= self._last_timed_out else Told.REPEATED
+        is_counted = self._answer(identity, value)
         self.told += 1
-        return Told.IGNORED if self._counts.ignored > before.ignored else Told.COUNTED
+        return Told.COUNTED if is_counted else Told.IGNORED
+
+    @_one_at_a_time
+    def correct(self, decision: Decision | int, reward: float) -> Told:
+        """Another reward came of a decision than was told, or than the timeout made of it.
+
+        Parameters
+        ----------
+        decision
+            One of the last ``correctable`` decisions that have a reward, or its id.
+        reward
+            What it should have been. It can be corrected again.
+
+        Returns
+        -------
+        Told
+            ``CORRECTED``: all sums are as if it had been told so. ``IGNORED``: the policy has let the arm go, or has
+            begun anew.
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> bandit = ma.Bandit(ma.SSUCB(beta=1.0), seed=7, correctable=1000)
+        >>> sale = bandit.ask()
+        >>> bandit.tell(sale, reward=1.0)
+        <Told.COUNTED: 'counted'>
+        >>> bandit.correct(sale, reward=0.0)  # returned
+        <Told.CORRECTED: 'corrected'>
+        """
+        identity = self._identity(decision)
+        value = scaled(reward, self.reward_range)
+        check_corrections(self.policy, True, "Bandit.correct")
+        if self._open.choice_of(identity) is not None:
+            raise ValueError(f"Bandit.correct: decision {identity} has no reward yet; tell it. Nothing was changed")
+        if identity not in self._remembered.told:
+            raise KeyError(
+                f"Bandit.correct: decision {identity} is not among the last {self.correctable} that were given a "
+                "reward, and what it was is forgotten; remember more of them: Bandit(…, correctable=…)"
+            )
+        self._defer_newest()
+        choice, told = self._remembered.told[identity]
+        is_counted = self._heard(correct(self._state, choice, told, value))
+        self._remembered.told[identity] = choice, value
+        return Told.CORRECTED if is_counted else Told.IGNORED
+
+    # What the policy hears.
+
+    def _heard(self, state: Any) -> bool:
+        """Go on with this state; whether what it heard was not ignored."""
+        before = self._counts.ignored
+        self._state = state
+        self._counts = counts(state)
+        return bool(self._counts.ignored == before)
+
+    def _defer_newest(self) -> None:
+        """Something else comes before the reward of the newest decision, unless that was here already."""
+        choice = self._open.newest
+        if choice is None:
+            return
+        self._make_room()
+        if self._pending is None:
+            state, presumed = defer(self._state, choice)
+        else:
+            state, presumed = tell(self._state, choice, self._pending), self._pending
+        self._heard(state)
+        self._open.defer_newest(float(presumed))
+
+    def _answer(self, identity: int, reward: float) -> bool:
+        """The reward of an open decision; whether the policy could use it."""
+        newest = self._open.newest
+        if newest is not None and newest.round == identity:
+            self._make_room()
+            choice = self._open.take_newest()
+            state = tell(self._state, choice, reward)
+        else:
+            self._defer_newest()
+            choice, presumed, _ = self._open.deferred.pop(identity)
+            replaces = settle if self._pending is None else correct
+            state = replaces(self._state, choice, presumed, reward)
+        self._remembered.add(choice, reward)
+        return self._heard(state)
+
+    def _give_up(self, identity: int) -> None:
+        """There will be no reward for an open decision: what was assumed stands."""
+        self._defer_newest()
+        choice, presumed, _ = self._open.deferred.pop(identity)
+        if self._pending is None:
+            self._heard(lose(self._state, choice, presumed))
+        else:
+            self._remembered.add(choice, presumed)
 
     def _make_room(self) -> None:
-        """Go on with arrays for twice as many rounds."""
+        """Go on with arrays for twice as many rounds, if the newest decision does not fit into these."""
+        if self.asked <= self._rounds:
+            return
         rounds = 2 * self._rounds
         checked_slots(self.policy, rounds)
         self._state, self._rounds = enlarged(self._state, self.policy.start(rounds)), rounds
+
+    # Time.
+
+    @_one_at_a_time
+    def expire(self, now: float | None = None) -> list[int]:
+        """Close the decisions that have been open for ``timeout``, as each ask and tell does first.
+
+        Parameters
+        ----------
+        now
+            The time; that of the clock if left out.
+
+        Returns
+        -------
+        list
+            Their ids, the oldest first.
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> bandit = ma.Bandit(ma.Elimination(beta=1.0), seed=7, timeout=60, on_timeout=0.0)
+        >>> decision = bandit.ask(now=1000)
+        >>> bandit.expire(now=1059), bandit.expire(now=1060)
+        ([], [1])
+        """
+        if self.timeout is None:
+            raise ValueError("Bandit.expire: this bandit has no timeout; make one with Bandit(…, timeout=…)")
+        return self._look_at_clock(now)
+
+    def _look_at_clock(self, now: float | None) -> list[int]:
+        """Close the decisions whose time is over, the oldest first."""
+        if self.timeout is None:
+            return []
+        due = self._timeline.at(now) - self.timeout
+        closed: list[int] = []
+        while (oldest := self._open.oldest()) is not None and oldest[1] <= due:
+            identity = oldest[0]
+            if self._on_timeout is None:
+                self._give_up(identity)
+            else:
+                self._answer(identity, self._on_timeout)
+            self.timed_out += 1
+            self._last_timed_out = identity
+            closed.append(identity)
+        return closed
 
     @_one_at_a_time
     def forget(self, decision: Decision | int) -> bool:
@@ -232,7 +420,11 @@ class Bandit:
         bool
             Whether it was open.
         """
-        return self._open.close(self._identity(decision)) is not None
+        identity = self._identity(decision)
+        if self._open.choice_of(identity) is None:
+            return False
+        self._give_up(identity)
+        return True
 
     def _identity(self, decision: Decision | int) -> int:
         """The id of a decision this bandit has made."""
@@ -242,8 +434,7 @@ class Bandit:
         if not 1 <= identity <= self.asked:
             known = f"ids run from 1 to {self.asked} so far" if self.asked else "nothing has been asked yet"
             raise KeyError(f"Bandit: no decision has the id {identity}; {known}")
-        choice = self._open.choices.get(int(identity))
-        if choice is not None and isinstance(decision, Decision):
+        if isinstance(decision, Decision) and (choice := self._open.choice_of(int(identity))) is not None:
             mine = (choice.arm, choice.probability)
             if mine != (decision.arm, decision.probability):
                 raise KeyError(
@@ -252,34 +443,24 @@ class Bandit:
                 )
         return int(identity)
 
-    def _scaled(self, reward: object) -> float:
-        low, high = self.reward_range
-        plain = plain_number(reward)
-        try:
-            value = float(plain) if isinstance(plain, bool) else number("Bandit.tell", "reward", plain)
-        except ValueError:
-            raise ValueError(f"reward {reward!r} is not a finite number; nothing was changed") from None
-        if not low <= value <= high:
-            raise ValueError(
-                f"reward {reward!r} is outside [{low:g}, {high:g}]; rescale it or pass reward_range to Bandit. "
-                "Nothing was changed"
-            )
-        # Rewards in [0, 1] pass untouched, so that live and simulated runs agree to the bit.
-        return value if (low, high) == (0.0, 1.0) else (value - low) / (high - low)
-
     @property
     def open_decisions(self) -> list[int]:
         """The ids of decisions without a reward."""
-        return list(self._open.choices)
+        return list(self._open)
 
     @property
     def ignored(self) -> int:
-        """Rewards that came after their block was closed."""
+        """Rewards of arms that the policy had let go before their rewards could judge them."""
         return int(self._counts.ignored)
 
     @_one_at_a_time
-    def explain(self) -> dict[str, Any]:
+    def explain(self, *, now: float | None = None) -> dict[str, Any]:
         """Where the policy stands, and why it last restarted, in numbers.
+
+        Parameters
+        ----------
+        now
+            The time; that of the clock if left out.
 
         Examples
         --------
@@ -291,10 +472,12 @@ class Bandit:
         >>> why["statistic"] >= why["threshold"]
         True
         """
+        self._look_at_clock(now)
         return {
             "policy": self.policy.label(),
             "asked": self.asked,
             "told": self.told,
+            "timed_out": self.timed_out,
             "open": len(self._open),
             "restarts": int(self._counts.restarts),
             "blocks": int(self._counts.blocks),
@@ -311,11 +494,16 @@ class Bandit:
                 "seed": f"{self.seed:#x}",
                 "replication": self.replication,
                 "reward_range": list(self.reward_range),
+                **{name: plain_number(getattr(self, name)) for name in AGREED},
                 "asked": self.asked,
                 "told": self.told,
+                "timed_out": self.timed_out,
+                "last_timed_out": self._last_timed_out,
+                "clock": self._timeline.to_json(),
                 "rounds": self._rounds,
                 **self._known.to_json(),
                 "open": self._open.to_json(),
+                "remembered": self._remembered.to_json(),
                 "state": state_to_json(self._state),
             }
         )
@@ -333,7 +521,9 @@ class Bandit:
             temporary.write_text(text, encoding="utf-8")
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], items: Iterable[Any] | None = None) -> Self:
+    def load(
+        cls, path: str | os.PathLike[str], items: Iterable[Any] | None = None, *, clock: Clock = time.time
+    ) -> Self:
         """The bandit that was saved; it goes on as if it had never stopped.
 
         Parameters
@@ -342,28 +532,34 @@ class Bandit:
             Where it was saved.
         items
             The same items in the same order, from the first, if the bandit has items.
+        clock
+            What tells the time from now on. It may be behind the one that the saved bandit had.
         """
         try:
             values = json.loads(Path(path).read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             raise SnapshotError(f"{path} is not a snapshot: {error}") from None
-        return cls.from_json(values, items)
+        return cls.from_json(values, items, clock=clock)
 
     @classmethod
-    def from_json(cls, values: Any, items: Iterable[Any] | None = None) -> Self:
+    def from_json(cls, values: Any, items: Iterable[Any] | None = None, *, clock: Clock = time.time) -> Self:
         """The bandit that ``to_json`` described."""
         check_version(values)
         try:
+            is_older = values["version"] < VERSION
+            current = from_version_2(values) if is_older else values
             bandit = cls(
-                _policy_from_json(values["policy"]),
-                word_from_json(values["seed"], "seed"),
-                reward_range=values["reward_range"],
-                replication=values["replication"],
+                _policy_from_json(current["policy"]),
+                word_from_json(current["seed"], "seed"),
+                clock=clock,
+                **{name: current[name] for name in ("reward_range", "replication", *AGREED)},
             )
-            bandit._read(values)
-            has_items = values["has_items"]
+            bandit._read(current, is_older)
+            has_items = current["has_items"]
             # Last, because the checks above can say what is wrong, and this one only that something is.
             check_seal(values)
+            if is_older:
+                bandit._defer_all()
         except SnapshotError:
             raise
         except KeyError as error:
@@ -373,21 +569,49 @@ class Bandit:
         bandit._known.take_again(has_items, items)
         return bandit
 
-    def _read(self, values: dict[str, Any]) -> None:
+    def _read(self, values: dict[str, Any], is_older: bool) -> None:
         """Everything that a snapshot holds beyond what the constructor takes."""
         self.asked = count("snapshot", "asked", values["asked"], least=0)
         self.told = count("snapshot", "told", values["told"], least=0)
+        self.timed_out = count("snapshot", "timed_out", values["timed_out"], least=0)
+        self._last_timed_out = count("snapshot", "last_timed_out", values["last_timed_out"], least=0)
+        self._timeline.read(values["clock"])
         self._known.read(values)
         self._rounds = count("snapshot", "rounds", values["rounds"], least=FIRST_ROUNDS)
-        if self._rounds > max(FIRST_ROUNDS, 2 * self.told) or self._rounds < self.told:
-            raise SnapshotError(f"rounds: {self._rounds} is no room for {self.told} rewards")
-        self._state = state_from_json(values["state"], self.policy.start(self._rounds))
+        # The newest decision may need room yet. In version 2, rewards did.
+        needed = self.told if is_older else self.asked - 1
+        if not needed <= self._rounds <= max(FIRST_ROUNDS, 2 * self.asked):
+            raise SnapshotError(f"rounds: {self._rounds} is no room for {self.asked} decisions")
+        pattern = begun_policy(self.policy, self._rounds, self.seed, self.replication)
+        state = with_fields_of(values["state"], pattern) if is_older else values["state"]
+        self._state = state_from_json(state, pattern)
         self._counts = counts(self._state)
-        self._open.read(values["open"], self.policy.slots(self._rounds), self._counts.blocks, self.asked)
-        if self.asked < self.told + len(self._open):
+        limits = Limits(slots=self.policy.slots(self._rounds), blocks=self._counts.blocks, asked=self.asked)
+        self._open.read(values["open"], limits)
+        self._remembered.read(values["remembered"], limits)
+        if self.asked < self.told + self.timed_out + len(self._open) or self.asked < self._last_timed_out:
             raise SnapshotError(
-                f"asked: {self.asked} decisions are fewer than {self.told} told and {len(self._open)} open ones"
+                f"asked: {self.asked} decisions are fewer than {self.told} told, {self.timed_out} timed out and "
+                f"{len(self._open)} open ones"
             )
+
+    def _defer_all(self) -> None:
+        """Tell the policy of open decisions that it has not been told of, as far as it could still get to them."""
+        while self.asked > self._rounds:
+            self._make_room()
+        for identity, deferred in list(self._open.deferred.items()):
+            choice = deferred.choice
+            if choice.block == self._counts.blocks and choice.arm in self.policy.kept_arms(self._state):
+                state, presumed = defer(self._state, choice)
+                self._heard(state)
+                self._open.deferred[identity] = deferred._replace(presumed=float(presumed))
+
+
+def from_version_2(values: dict[str, Any]) -> dict[str, Any]:
+    """All but the state as it is written now: policies were not told then which of their asks are open."""
+    new = {"timed_out": 0, "last_timed_out": 0, "clock": {"time": 0.0, "lost": 0.0}, "remembered": []}
+    rows = rows_from_json(values["open"], "open", 6)
+    return values | AGREED | new | {"open": [[*row, "nan", 0.0] for row in rows]}
 
 
 def _policy_from_json(values: Any) -> Any:
@@ -397,14 +621,3 @@ def _policy_from_json(values: Any) -> Any:
         return spec_from_json(values)
     except (TypeError, ValueError) as error:
         raise SnapshotError(f"policy: {error}") from None
-
-
-def checked_reward_range(reward_range: object) -> tuple[float, float]:
-    """The least and the greatest reward."""
-    try:
-        low, high = (number("Bandit", "reward_range", end) for end in reward_range)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        raise ValueError(f"Bandit: reward_range must be two finite numbers, not {reward_range!r}") from None
-    if not low < high or not math.isfinite(high - low):
-        raise ValueError(f"Bandit: reward_range must go from a lower to a higher number, not {reward_range!r}")
-    return low, high

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from ..arithmetic import power
 from ..compiled import kernel, load_both, replaced
-from ..contract import Choice, register
+from ..contract import Choice, counted, register
 from ..streams import beta_draw, bits_at, uniform
 from .base import Base, Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
 
@@ -86,9 +86,14 @@ def pick(base: ThompsonState, key: int, round: int) -> tuple[int, float]:
     return best, 1.0
 
 
+def part_of_success(base: ThompsonState, reward: float) -> float:
+    """A success, a failure, or a part of each."""
+    return min(max(reward, 0.0), 1.0)
+
+
 def learn(base: ThompsonState, choice: Choice, reward: float) -> ThompsonState:
-    """Count a success, a failure, or a part of each."""
-    earn(base.rewards, choice.slot, min(max(reward, 0.0), 1.0))
+    """Count it."""
+    earn(base.rewards, choice.slot, counted(base, reward))
     return base
 
 
@@ -98,4 +103,13 @@ def revise(base: ThompsonState, slot: int, plays: int, total: float) -> Thompson
     return base
 
 
-register(ThompsonState, renew=renew, pick=pick, learn=learn, expected=expected_in, revise=revise, plays_of=plays_in)
+register(
+    ThompsonState,
+    renew=renew,
+    pick=pick,
+    learn=learn,
+    expected=expected_in,
+    counted=part_of_success,
+    revise=revise,
+    plays_of=plays_in,
+)

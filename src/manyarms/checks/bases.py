@@ -18,10 +18,9 @@ def _picks(base: Any, arms: int, horizon: float, rounds: int) -> Iterator[tuple[
     key = np.uint64(policy_key(SEED, 0))
     for round in range(1, rounds + 1):
         before = copied(base)
-        slot, probability = pick(base, key, round, 0)
-        again = pick(base, key, round, 0)
+        slot, probability = pick(base, key, round)
+        again = pick(base, key, round)
         hold((slot, probability) == again, f"round {round}: picked {(slot, probability)}, then {again}")
-        pick(base, key, round, 3)
         changed = difference(before, base)
         hold(not changed, f"round {round}: pick changed {changed}")
         hold(0 <= slot < arms, f"round {round}: slot {slot} of {arms}")

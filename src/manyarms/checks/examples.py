@@ -1,6 +1,6 @@
 """One or more specs of every type: each type says which."""
 
-from .. import bases, drifts, noises, policies, reservoirs
+from .. import bases, drifts, feedbacks, noises, policies, reservoirs
 from ..drifts import Adversary, Crash, Drift, Fatigue, JumpAt, Phases, RandomWalk, Rising, Rotting, Still, Turnover
 from ..noises import Bernoulli, BetaNoise, Exact, GapUniform, Noise
 from ..reservoirs import BetaDistributed, Empirical, Mixture, PowerLaw, Reservoir, Uniform
@@ -29,9 +29,10 @@ def examples() -> list[Spec]:
     --------
     >>> from manyarms.checks import examples
     >>> sorted({spec.kind for spec in examples()})
-    ['base', 'drift', 'noise', 'policy', 'reservoir', 'world']
+    ['base', 'delay', 'drift', 'feedback', 'noise', 'policy', 'reservoir', 'world']
     """
-    parts = [spec for room in (policies, bases, reservoirs, drifts, noises) for spec in examples_in(room)]
+    rooms = (policies, bases, reservoirs, drifts, noises, feedbacks)
+    parts = [spec for room in rooms for spec in examples_in(room)]
     return [*parts, *example_worlds(parts)]
 
 
@@ -41,11 +42,12 @@ def examples_in(room: object) -> list[Spec]:
 
 
 def example_worlds(parts: list[Spec]) -> list[World]:
-    """Worlds in which every part is used."""
+    """Worlds in which every part is used, but for feedbacks: what a world does is the same with all of them."""
     listed = {part for types in WORLDS for part in types}
     worlds = [
         World(reservoir.examples()[0], drift.examples()[0], noise.examples()[0]) for reservoir, drift, noise in WORLDS
     ]
     plain = World(PowerLaw(beta=1.0))
-    others = [spec for spec in parts if hasattr(plain, spec.kind) and type(spec) not in listed]
+    kinds = {"reservoir", "drift", "noise"}
+    others = [spec for spec in parts if spec.kind in kinds and type(spec) not in listed]
     return worlds + [plain.replace(**{spec.kind: spec}) for spec in others]

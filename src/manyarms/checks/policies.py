@@ -12,8 +12,10 @@ from ..policies import Policy
 from ..policies.base import DOUBLING
 from ..replication import play_replications
 from ..states import copied, types_of
+from ..world import World
+from .late import Heard, Messenger
 from .promises import SEED, Broken, difference, hold, promise, shapes_of
-from .runs import BUSY_WORLD, Trial, same_logs, trials
+from .runs import BUSY_WORLD, CHOICE, Trial, all_trials, in_company, same_logs, trials
 
 
 def can_be_live(spec: Policy) -> bool:
@@ -36,7 +38,7 @@ def ask_changes_nothing(spec: Policy) -> None:
 @promise("policy")
 def probabilities_are_probabilities(spec: Policy) -> None:
     """A choice has a probability in (0, 1], its round and the block that is open."""
-    for trial in trials(spec):
+    for trial in all_trials(spec):
         for choice in trial.choices():
             hold(0.0 < choice.probability <= 1.0, f"{trial.where}: probability {choice.probability!r}")
             hold(choice.round == trial.round, f"{trial.where}: the choice says round {choice.round}")
@@ -75,7 +77,7 @@ def _numbered(trial: Trial, seen: set[int], drawn: int) -> int:
 @promise("policy")
 def slots_stay_in_range(spec: Policy) -> None:
     """Slots are 0 … slots(rounds) - 1, and an open block never keeps more arms than that."""
-    for trial in trials(spec):
+    for trial in all_trials(spec):
         trial.play()
         kept = len(trial.spec.kept_arms(trial.policy))
         hold(kept <= trial.slots, f"after {trial.rounds} rounds: {kept} arms are kept in {trial.slots} slots")
@@ -84,14 +86,14 @@ def slots_stay_in_range(spec: Policy) -> None:
 @promise("policy")
 def played_arms_are_found_again(spec: Policy) -> None:
     """An arm that was played before is in the slot where the world has it."""
-    for trial in trials(spec):
+    for trial in all_trials(spec):
         played_before: set[int] = set()
         for choice in trial.choices():
             arm, slot = int(choice.arm), int(choice.slot)
             hold(
                 arm not in played_before or int(trial.world.visits[slot]) >> 32 == arm,
                 f"{trial.where}: arm {arm} was played before, but the world does not have it "
-                f"in slot {slot}; keep it in its slot as long as you keep it, or relocate it in observe",
+                f"in slot {slot}; keep it in its slot as long as you keep it, or relocate it in follow",
             )
             played_before.add(arm)
 
@@ -119,29 +121,50 @@ def memory_is_bounded(spec: Policy) -> None:
 
 @promise("policy", when=can_be_live)
 def live_repeats_simulation(spec: Policy) -> None:
-    """A live bandit decides as the simulation does, to the bit."""
+    """A live bandit decides as the simulation does, to the bit, whether answers come at once or late."""
+    for policy, world in in_company(spec):
+        _live_repeats(policy, world)
+
+
+def _live_repeats(spec: Policy, world: World) -> None:
+    """In this world; after each ask the bandit is told what the simulated policy heard."""
     horizon = 2 * FIRST_ROUNDS + 300  # so that the bandit grows twice
     told = spec.with_horizon(horizon)
-    result = simulate({"it": told}, BUSY_WORLD, horizon, 2, SEED, checkpoints=1, threads=1, log=True)
+    result = simulate({"it": told}, world, horizon, 2, SEED, checkpoints=1, threads=1, log=True)
     log = result.log("it", 1)
-    bandit = Bandit(told, SEED, replication=1)
+    bandit = Bandit(told, SEED, replication=1, correctable=horizon if world.feedback.corrects else 0)
+    messenger = Messenger(world.feedback, replication=1)
     for place in range(horizon):
         decision = bandit.ask()
         simulated = (int(log.arm[place]), float(log.probability[place]), int(log.block[place]))
         live = (decision.arm, decision.probability, bandit.explain()["blocks"])
         hold(live == simulated, f"round {place + 1}: (arm, probability, block) is {live} live, {simulated} simulated")
-        bandit.tell(decision, float(log.reward[place]))
+        choice = CHOICE._replace(round=place + 1)
+        for heard in messenger.heard(choice, place + 1, float(log.reward[place])):
+            told_live(bandit, heard)
+    bandit.ask()  # what is open is open for good
     now = bandit.explain()
     for name, column in (("restarts", "restarts"), ("blocks", "blocks"), ("arms_drawn", "arms")):
         simulated_count = int(result.final("it", column)[1])
         hold(now[name] == simulated_count, f"{column}: {now[name]} live, {simulated_count} simulated")
 
 
+def told_live(bandit: Bandit, heard: Heard) -> None:
+    """Tell a bandit what a simulated policy hears; that an ask is open it finds out by itself."""
+    identity = heard.choice.round
+    if heard.verb in ("tell", "settle"):
+        bandit.tell(identity, heard.reward)
+    elif heard.verb == "lose":
+        bandit.forget(identity)
+    elif heard.verb == "correct":
+        bandit.correct(identity, heard.reward)
+
+
 @promise("policy", when=can_be_live)
 def snapshots_go_on(spec: Policy) -> None:
     """A bandit that is saved as text and loaded goes on exactly, wherever that happens."""
     dice = random.Random(spec.digest())
-    bandit = Bandit(spec, SEED)
+    bandit = Bandit(spec, SEED, correctable=5 if spec.takes_corrections else 0)
     open_decisions: list[Decision] = []
     for stop in sorted(dice.sample(range(1, FIRST_ROUNDS + 200), 5)):
         while bandit.asked < stop:
@@ -159,15 +182,20 @@ def snapshots_go_on(spec: Policy) -> None:
         bandit, open_decisions = copy, left
 
 
-def _step(bandit: Bandit, open_decisions: list[Decision], dice: random.Random) -> tuple[Decision, list[Told]]:
-    """One ask, and none, one or two tells in any order."""
+def _step(bandit: Bandit, open_decisions: list[Decision], dice: random.Random) -> tuple[Decision, list[object]]:
+    """One ask, and none, one or two answers in any order; some get lost, some are corrected."""
     decision = bandit.ask()
     open_decisions.append(decision)
-    told = []
+    told: list[object] = []
     for _ in range(dice.choice((0, 1, 1, 2))):
         if open_decisions:
             other = open_decisions.pop(dice.randrange(len(open_decisions)))
+            if dice.random() < 0.1:
+                told.append(bandit.forget(other))
+                continue
             told.append(bandit.tell(other, dice.choice((0.0, 0.25, 1.0))))
+            if bandit.correctable and dice.random() < 0.3:
+                told.append(bandit.correct(other, dice.choice((0.0, 1.0))))
     return decision, told
 
 
@@ -184,27 +212,19 @@ def seeds_decide(spec: Policy) -> None:
 
 @promise("policy", when=can_be_live)
 def odd_tells_are_harmless(spec: Policy) -> None:
-    """Late tells are taken in any order, repeated ones change nothing, those of closed blocks are counted."""
+    """Late tells are taken in any order, repeated ones change nothing, ignored ones are of arms that are not kept."""
     dice = random.Random(spec.digest())
     bandit = Bandit(spec, SEED)
-    blocks: dict[int, int] = {}  # id -> the block it was asked in
+    arms: dict[int, int] = {}  # id -> what was asked for
     finished: list[int] = []
     ignored = 0
     while bandit.asked < 700 or bandit.open_decisions:
         for _ in range(dice.choice((0, 1, 1, 3)) if bandit.asked < 700 else 0):
-            block = bandit.explain()["blocks"]
-            blocks[bandit.ask().id] = block
+            decision = bandit.ask()
+            arms[decision.id] = decision.arm
         waiting = bandit.open_decisions
         for identity in dice.sample(waiting, min(len(waiting), dice.choice((0, 1, 2)))):
-            closed = blocks[identity] != bandit.explain()["blocks"]
-            before = copied(bandit._state) if closed else None
-            outcome = bandit.tell(identity, dice.choice((0.0, 0.5, 1.0)))
-            wanted = Told.IGNORED if closed else Told.COUNTED
-            hold(outcome is wanted, f"a tell for block {blocks[identity]} was {outcome}, not {wanted}")
-            if closed:
-                ignored += 1
-                changed = difference(before, bandit._state, only=np.ndarray)
-                hold(not changed, f"an ignored tell changed {changed}")
+            ignored += _is_ignored(bandit, identity, arms[identity], dice.choice((0.0, 0.5, 1.0)))
             finished.append(identity)
         if finished and dice.random() < 0.1:
             saved = bandit.to_json()
@@ -214,6 +234,22 @@ def odd_tells_are_harmless(spec: Policy) -> None:
     hold(bandit.ignored == ignored, f"{ignored} tells were ignored, but {bandit.ignored} were counted as such")
     hold(bandit.told == bandit.asked, f"{bandit.asked} asks, all told, but {bandit.told} are counted")
     bandit.tell(bandit.ask(), 1.0)
+
+
+def _is_ignored(bandit: Bandit, identity: int, arm: int, reward: float) -> bool:
+    """Tell, and see whether the outcome says what has happened."""
+    bandit._defer_newest()  # as the tell would first
+    before, ignored = copied(bandit._state), bandit.ignored
+    is_kept = arm in bandit.policy.kept_arms(before)
+    outcome = bandit.tell(identity, reward)
+    is_ignored = bandit.ignored != ignored
+    wanted = Told.IGNORED if is_ignored else Told.COUNTED
+    hold(outcome is wanted, f"{bandit.ignored - ignored} more rewards are ignored, but the tell was {outcome}")
+    hold(not (is_ignored and is_kept), f"a tell for arm {arm} was ignored, but the arm is kept")
+    if is_ignored:
+        changed = difference(before, bandit._state, only=np.ndarray)
+        hold(not changed, f"an ignored tell changed {changed}")
+    return is_ignored
 
 
 @promise("policy")
@@ -232,7 +268,7 @@ def compiles_once(spec: Policy) -> None:
 def horizon_may_be_unknown(spec: Policy) -> None:
     """With the horizon "doubling" it plays on for ever, in simulation and live alike."""
     unknown = spec.replace(horizon=DOUBLING)
-    for trial in trials(unknown):
+    for trial in all_trials(unknown):
         hold(trial.spec == unknown, f"told({trial.rounds}) made {trial.spec.label()} of {unknown.label()}")
         trial.play()
     if can_be_live(spec):

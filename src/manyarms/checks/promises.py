@@ -75,7 +75,7 @@ def hold(condition: object, what: str) -> None:
         raise Broken(what)
 
 
-@promise("policy", "base", "world")
+@promise("policy", "base", "world", "feedback")
 def survives_json(spec: Spec) -> None:
     """A spec survives JSON, with the same digest."""
     text = json.dumps(spec.to_json(), allow_nan=False)
@@ -86,7 +86,7 @@ def survives_json(spec: Spec) -> None:
     hold(0 <= spec.digest() < 2**64, f"the digest {spec.digest():#x} is no 64-bit word")
 
 
-@promise("policy", "base", "world")
+@promise("policy", "base", "world", "feedback")
 def is_frozen(spec: Spec) -> None:
     """A spec cannot be changed."""
     for field in dataclasses.fields(spec):  # type: ignore[arg-type]

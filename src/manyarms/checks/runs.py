@@ -10,6 +10,7 @@ from ..bases import Greedy
 from ..compiled import IS_SIMULATED
 from ..contract import Choice, Counts, ask, begin, counts, deliver, observe, pull
 from ..drifts import Crash
+from ..feedbacks import CORRECTED, Conversions, Delayed, Feedback, Geometric, Lost
 from ..gpu import cuda_module, why_not_compiled
 from ..noises import Bernoulli
 from ..policies import Policy, Subsample
@@ -26,6 +27,14 @@ from .promises import SEED, hold, keep_kinds, kinds_of, promise
 BUSY_WORLD = World(PowerLaw(beta=1.0), Crash(probability=0.05, to=0.0), Bernoulli())
 """Arms break down all the time, so that a policy that can restart does."""
 
+LATE_WORLD = BUSY_WORLD.replace(feedback=Lost(0.1, Delayed(Geometric(mean=8.0, longest=60))))
+"""The same, but answers come late, in any order, at once now and then, and some never."""
+
+CORRECTED_WORLD = BUSY_WORLD.replace(
+    feedback=Lost(0.1, Conversions(Geometric(mean=8.0, longest=60), timeout=12, late=CORRECTED))
+)
+"""The same for policies that take corrections, which some answers need."""
+
 
 class Trial:
     """A policy in a world, as plain Python, step by step.
@@ -38,6 +47,7 @@ class Trial:
         self.spec = spec.with_horizon(rounds)
         self.rounds = rounds
         self.calming = calming
+        self.feedback = world.feedback
         self.slots = self.spec.slots(rounds)
         self.policy = begun_policy(self.spec, rounds, SEED, 0)
         self.world = begin(world.start(self.slots), replication_key(SEED, 0))
@@ -54,13 +64,18 @@ class Trial:
         """How far it has come, in words."""
         return f"round {self.round} of {self.rounds}"
 
-    def choices(self) -> Iterator[Choice]:
-        """Play all rounds; each choice is handed out before its arm is pulled and the policy told."""
-        while self.round < self.rounds:
+    def asks(self, until: int | None = None) -> Iterator[Choice]:
+        """Ask in every round that is left; what comes of it is the caller's business."""
+        while self.round < (until or self.rounds):
             self.round += 1
             choice = cast(Choice, ask(self.policy, self.round))
             slots = f"slots({self.rounds}) is {self.slots}"
             hold(0 <= choice.slot < self.slots, f"{self.where}: slot {choice.slot}, but {slots}")
+            yield choice
+
+    def choices(self) -> Iterator[Choice]:
+        """Play all rounds; each choice is handed out before its arm is pulled and the policy told."""
+        for choice in self.asks():
             yield choice
             self.world, _, _, reward = pull(self.world, choice.slot, choice.arm, self.round)
             if self.calming:
@@ -82,6 +97,17 @@ def trials(spec: Policy, world: World = BUSY_WORLD) -> Iterator[Trial]:
     yield Trial(spec, 600, world=world)
 
 
+def all_trials(spec: Policy) -> Iterator[Trial]:
+    """The same, and one with answers that come late."""
+    yield from trials(spec)
+    yield Trial(spec, 600, world=late_world_for(spec))
+
+
+def late_world_for(policy: Policy) -> World:
+    """In which it hears all that it can hear."""
+    return CORRECTED_WORLD if policy.takes_corrections else LATE_WORLD
+
+
 BUSY_POLICY = Subsample(base=Greedy(), beta=1.0, arms=12, horizon=DOUBLING)
 """Plays some arms often, and lets all go now and then."""
 
@@ -100,15 +126,20 @@ def played(
     return run.out, run.logs[rows - 1]
 
 
-def in_company(spec: Policy | World) -> tuple[Policy, World]:
-    """A policy in the busy world, or the busy policy in a world."""
-    return (spec, BUSY_WORLD) if isinstance(spec, Policy) else (BUSY_POLICY, spec)
+def in_company(spec: Policy | World | Feedback) -> list[tuple[Policy, World]]:
+    """A policy in the busy world and where it hears all that it can, or the busy policy in a world.
+
+    Of two pairs, the kernels of the second are all those of the first, and more.
+    """
+    if isinstance(spec, Policy):
+        return [(spec, BUSY_WORLD), (spec, late_world_for(spec))]
+    return [(BUSY_POLICY, BUSY_WORLD.replace(feedback=spec) if isinstance(spec, Feedback) else spec)]
 
 
-@promise("policy", "world")
-def begin_fills_arrays(spec: Policy | World) -> None:
+@promise("policy", "world", "feedback")
+def begin_fills_arrays(spec: Policy | World | Feedback) -> None:
     """What its arrays held before ``begin`` does not matter: a GPU does not fill them."""
-    policy, world = in_company(spec)
+    policy, world = in_company(spec)[-1]
     run = Run(policy, Job(world, 300, 1, SEED, np.array([300]), log=True))
     run.play(0, 1)
     clean = run.logs[0]
@@ -119,37 +150,40 @@ def begin_fills_arrays(spec: Policy | World) -> None:
     same_logs(clean, run.logs[0], "with zeros before begin", "with other numbers")
 
 
-@promise("policy", "world")
-def fields_keep_their_types(spec: Policy | World) -> None:
+@promise("policy", "world", "feedback")
+def fields_keep_their_types(spec: Policy | World | Feedback) -> None:
     """A field of its state holds what it held at the start: a float in a field for whole numbers changes the type."""
-    policy, world = in_company(spec)
-    for trial in trials(policy, world):
-        kinds = kinds_of(state=trial.spec.start(trial.rounds), world=world.start(trial.slots), choice=CHOICE)
+    policy, world = in_company(spec)[0]
+    for trial in all_trials(policy) if isinstance(spec, Policy) else trials(policy, world):
+        state, post = trial.spec.start(trial.rounds), new_post(trial.feedback)
+        kinds = kinds_of(state=state, world=world.start(trial.slots), post=post, choice=CHOICE)
         for choice in trial.choices():
             when = f"after round {trial.answered} of {trial.rounds}" if trial.answered else "after begin"
-            keep_kinds(kinds, when, state=trial.policy, world=trial.world)
+            keep_kinds(kinds, when, state=trial.policy, world=trial.world, post=trial.post)
             keep_kinds(kinds, trial.where, choice=choice)
-        keep_kinds(kinds, f"after the last of {trial.rounds} rounds", state=trial.policy, world=trial.world)
+        when = f"after the last of {trial.rounds} rounds"
+        keep_kinds(kinds, when, state=trial.policy, world=trial.world, post=trial.post)
 
 
 CHOICE = Choice(slot=0, arm=0, probability=1.0, block=1, round=1)
 
 
-@promise("policy", "world", when=lambda spec: why_not_compiled() is None and not IS_SIMULATED)
-def compiles_for_gpu(spec: Policy | World) -> None:
+@promise("policy", "world", "feedback", when=lambda spec: why_not_compiled() is None and not IS_SIMULATED)
+def compiles_for_gpu(spec: Policy | World | Feedback) -> None:
     """It compiles for a GPU, and to nothing that rounds differently there."""
-    policy, world = in_company(spec)
+    policy, world = in_company(spec)[-1]
     cuda_module().ptx_of(*Run(policy, Job(world, 300, 1, SEED, np.array([300]))).states())
 
 
-@promise("policy", "world")
-def compiled_equals_plain(spec: Policy | World) -> None:
+@promise("policy", "world", "feedback")
+def compiled_equals_plain(spec: Policy | World | Feedback) -> None:
     """The compiled loop does what the same source does as plain Python, to the bit."""
-    compiled = played(*in_company(spec), 300, first=3, rows=2)
-    plain = played(*in_company(spec), 300, first=3, rows=2, loop=PLAIN)
-    same_logs(compiled[1], plain[1], "compiled", "plain")
-    for number, column in enumerate(COLUMNS):
-        same_bits(compiled[0][:, -1, number], plain[0][:, -1, number], f"final {column} of replication")
+    for company in in_company(spec):
+        compiled = played(*company, 300, first=3, rows=2)
+        plain = played(*company, 300, first=3, rows=2, loop=PLAIN)
+        same_logs(compiled[1], plain[1], "compiled", "plain")
+        for number, column in enumerate(COLUMNS):
+            same_bits(compiled[0][:, -1, number], plain[0][:, -1, number], f"final {column} of replication")
 
 
 def same_logs(one: Log, other: Log, one_way: str, other_way: str) -> None:

@@ -164,8 +164,8 @@ def check_corrections(policy: Policy, are_needed: bool, by: str) -> None:
     """Refuse what a policy cannot do."""
     if are_needed and not policy.takes_corrections:
         raise ValueError(
-            f"{policy.label()} takes no corrections, which {by} needs: a reward that was told stays. Leave out "
-            'pending, or choose a policy that takes them, such as ma.SSUCB(beta=1.0) (beta as a number, not "auto")'
+            f"{policy.label()} takes no corrections, which {by} needs: a reward that was told stays. Do "
+            'without, or choose a policy that takes them, such as ma.SSUCB(beta=1.0) (beta as a number, not "auto")'
         )
 
 

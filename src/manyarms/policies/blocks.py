@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..arithmetic import ceiling
 from ..compiled import kernel, replaced
-from ..contract import Choice, Counts, expected, learn, pick, register, revise, tell
+from ..contract import Choice, Counts, counted, expected, learn, pick, register, revise, tell
 
 NO_COUNTS = Counts(restarts=0, blocks=0, arms=0, ignored=0)
 
@@ -147,13 +147,13 @@ def base_after_answer(base: Any, choice: Choice, presumed: float, reward: float)
     """The play paid that."""
     if math.isnan(presumed):
         return learn(base, choice, reward)
-    return revise(base, choice.slot, 0, reward - presumed)
+    return revise(base, choice.slot, 0, counted(base, reward) - counted(base, presumed))
 
 
 @kernel
 def base_after_silence(base: Any, choice: Choice, presumed: float) -> Any:
     """No answer will come: as if there had been no play."""
-    return base if math.isnan(presumed) else revise(base, choice.slot, -1, -presumed)
+    return base if math.isnan(presumed) else revise(base, choice.slot, -1, -counted(base, presumed))
 
 
 def register_policy(state_type: type, **kernels: Callable[..., Any]) -> None:

@@ -7,6 +7,7 @@ Source: none needed.
 """
 
 import dataclasses
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from .blocks import NO_COUNTS, register_policy, with_block
 class UniformPlayState(NamedTuple):
     """Nothing but what it counts."""
 
-    counts: Counts = NO_COUNTS  # one block; as many arms as the greatest ask that was answered
+    counts: Counts = NO_COUNTS  # one block; as many arms as asks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,8 +62,13 @@ def ask(state: UniformPlayState, round: int) -> Choice:
 
 
 def tell(state: UniformPlayState, choice: Choice, reward: float) -> UniformPlayState:
-    """One arm for each ask; rewards may come in any order."""
+    """One arm for each ask; rewards may come in any order, and change nothing."""
     return UniformPlayState(counts=replaced(state.counts, arms=max(state.counts.arms, choice.round)))
 
 
-register_policy(UniformPlayState, begin=begin, ask=ask, tell=tell)
+def defer(state: UniformPlayState, choice: Choice) -> tuple[UniformPlayState, float]:
+    """Its arm is drawn, whatever it will pay."""
+    return tell(state, choice, 0.0), math.nan
+
+
+register_policy(UniformPlayState, begin=begin, ask=ask, tell=tell, defer=defer)
