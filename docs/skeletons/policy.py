@@ -135,7 +135,7 @@ def defer(state: AuditionsState, choice: Choice) -> tuple[AuditionsState, float]
 
 
 def settle(state: AuditionsState, choice: Choice, presumed: float, reward: float) -> AuditionsState:
-    """The late answer, perhaps in a later block: good for as long as the arm is kept. An ask without one is forgotten."""
+    """The late answer, perhaps in a later block: it counts as long as the arm is kept. If there is none, so be it."""
     if state.arms[choice.slot] != choice.arm:
         return replaced(state, ignored=state.ignored + 1)
     state.plays[choice.slot] += 1
