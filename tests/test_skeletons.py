@@ -57,8 +57,8 @@ def test_skeletons_show_the_rules_that_are_easy_to_miss():
         path.stem: {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
         for path in FOLDER.glob("*.py")
     }
-    assert {"bits_at", "UNSET_KEY", "NDArray", "replaced", "kernel"} <= called["policy"]
-    assert {"bits_at", "follow", "Rewards", "replaced", "kernel", "next_untried"} <= called["base"]
+    assert {"bits_at", "UNSET_KEY", "NDArray", "replaced", "kernel", "defer", "settle"} <= called["policy"]
+    assert {"bits_at", "follow", "Rewards", "replaced", "kernel", "expected_in", "revise"} <= called["base"]
     assert {"follow", "NDArray"} <= called["reservoir"]
     assert {"bits_at", "follow", "replaced"} <= called["drift"]
     assert "uniform" in called["noise"]

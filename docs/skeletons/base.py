@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manyarms.bases import Base
-from manyarms.bases.base import Rewards, earn, forget, new_rewards, next_untried, plays_in
+from manyarms.bases.base import Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
 from manyarms.compiled import kernel, replaced
 from manyarms.contract import Choice, register
 from manyarms.specs import Fraction
@@ -28,7 +28,6 @@ class EpsilonGreedyState(NamedTuple):
 
     epsilon: float
     arms: int
-    tried: int  # how many arms have been played
     rewards: Rewards  # two arrays: slot -> plays, slot -> sum of rewards
 
 
@@ -49,7 +48,6 @@ class EpsilonGreedy(Base):
         return EpsilonGreedyState(
             epsilon=self.epsilon,
             arms=0,
-            tried=0,
             rewards=new_rewards(slots),
         )
 
@@ -57,32 +55,31 @@ class EpsilonGreedy(Base):
 def renew(base: EpsilonGreedyState, arms: int, horizon: float, log_horizon: float) -> EpsilonGreedyState:
     """A new problem of so many arms; nothing of the one before may be left. There may be room for more arms."""
     forget(base.rewards, arms)
-    return replaced(base, arms=arms, tried=0)
+    return replaced(base, arms=arms)
 
 
 @kernel  # helpers that kernels call are marked
 def best_slot(base: EpsilonGreedyState) -> int:
-    """The slot with the best mean reward; the first of several."""
+    """The slot with the best mean reward; the first of several. Arms that were not played come before all others."""
     best = 0
     largest = -np.inf
     for slot in range(base.arms):
         plays = base.rewards.plays[slot]
-        if plays > 0 and base.rewards.sums[slot] / plays > largest:
+        mean = base.rewards.sums[slot] / plays if plays > 0 else np.inf
+        if mean > largest:
             best = slot
-            largest = base.rewards.sums[slot] / plays
+            largest = mean
     return best
 
 
 def pick(base: EpsilonGreedyState, key: int, round: int) -> tuple[int, float]:
     """A slot, and the probability of choosing it. Changes nothing.
 
-    ``waiting`` asks have no answer yet: the first sweep goes on where they end. Random numbers belong to the number of
-    the ask; the second one for the same ask follows the first.
+    Random numbers belong to the number of the ask; the second one for the same ask follows the first.
     """
-    slot = next_untried(base.rewards, base.arms, base.tried, waiting)
-    if slot >= 0:
-        return slot, 1.0
     best = best_slot(base)
+    if base.rewards.plays[best] == 0:
+        return best, 1.0
     bits = bits_at(key, round, 0)
     slot = index_below(follow(bits, 1), base.arms) if uniform(bits) < base.epsilon else best
     probability = base.epsilon / base.arms
@@ -93,9 +90,17 @@ def pick(base: EpsilonGreedyState, key: int, round: int) -> tuple[int, float]:
 
 def learn(base: EpsilonGreedyState, choice: Choice, reward: float) -> EpsilonGreedyState:
     """Whoever runs the base has seen to it that the choice is of this problem."""
-    plays, _ = earn(base.rewards, choice.slot, reward)
-    return replaced(base, tried=base.tried + (1 if plays == 1 else 0))
+    earn(base.rewards, choice.slot, reward)
+    return base
 
 
-# plays_in tells policies with a warm start how often a slot was played; it reads ``rewards``.
-register(EpsilonGreedyState, renew=renew, pick=pick, learn=learn, plays_of=plays_in)
+def revise(base: EpsilonGreedyState, slot: int, plays: int, total: float) -> EpsilonGreedyState:
+    """Late answers: an open ask was learned as a play that paid ``expected``, and here that is put right."""
+    add_to(base.rewards, slot, plays, total)
+    return base
+
+
+# plays_in and expected_in read ``rewards``: how often a slot was played, and its mean reward, 0 before the first.
+register(
+    EpsilonGreedyState, renew=renew, pick=pick, learn=learn, revise=revise, expected=expected_in, plays_of=plays_in
+)

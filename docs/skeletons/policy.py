@@ -11,7 +11,7 @@ Deviations: what was changed, and why.
 """
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,9 @@ class AuditionsState(NamedTuple):
     length: int  # rounds of a block
     key: int  # of the random numbers of this run
     block: int  # counted from 1
-    told: int  # rewards of this block
+    left: int  # rounds of this block still to be played
     drawn: int  # fresh arms so far
-    ignored: int  # rewards that came too late
+    ignored: int  # rewards of arms that had gone
     arms: NDArray[np.int64]  # slot -> arm
     plays: NDArray[np.int64]  # slot -> plays in this block
     sums: NDArray[np.float64]  # slot -> rewards in this block
@@ -66,7 +66,7 @@ class Auditions(Policy):
             length=self.length,
             key=UNSET_KEY,  # of the type of a key
             block=0,
-            told=0,
+            left=0,
             drawn=0,
             ignored=0,
             arms=np.zeros(self.arms, dtype=np.int64),
@@ -101,7 +101,7 @@ def open_block(state: AuditionsState, stays: int) -> AuditionsState:
             drawn += 1
         state.plays[slot] = 0
         state.sums[slot] = 0.0
-    return replaced(state, block=state.block + 1, told=0, drawn=drawn)
+    return replaced(state, block=state.block + 1, left=state.length, drawn=drawn)
 
 
 def begin(state: AuditionsState, key: int) -> AuditionsState:
@@ -116,16 +116,31 @@ def ask(state: AuditionsState, round: int) -> Choice:
     return Choice(slot=slot, arm=state.arms[slot], probability=1.0 / arms, block=state.block, round=round)
 
 
+@kernel
+def after_round(state: AuditionsState) -> AuditionsState:
+    """One round less to be played in this block, or the next one."""
+    return replaced(state, left=state.left - 1) if state.left > 1 else open_block(state, best_slot(state))
+
+
 def tell(state: AuditionsState, choice: Choice, reward: float) -> AuditionsState:
-    """May write into arrays; returns the new state."""
-    if choice.block != state.block:
-        # Late: its block is closed, and another arm may be in its slot. It is counted, and changes nothing else.
+    """The answer, right after its ask: the arm is where it was. May write into arrays; returns the new state."""
+    state.plays[choice.slot] += 1
+    state.sums[choice.slot] += reward
+    return after_round(state)
+
+
+def defer(state: AuditionsState, choice: Choice) -> tuple[AuditionsState, float]:
+    """The answer will be late. The ask is a round of its block all the same; nan: it presumes nothing of the reward."""
+    return after_round(state), np.nan
+
+
+def settle(state: AuditionsState, choice: Choice, presumed: float, reward: float) -> AuditionsState:
+    """The late answer, perhaps in a later block: it counts as long as the arm is kept. If there is none, so be it."""
+    if state.arms[choice.slot] != choice.arm:
         return replaced(state, ignored=state.ignored + 1)
     state.plays[choice.slot] += 1
     state.sums[choice.slot] += reward
-    if state.told + 1 < state.length:
-        return replaced(state, told=state.told + 1)
-    return open_block(state, best_slot(state))
+    return state
 
 
 def counts(state: AuditionsState) -> Counts:
@@ -133,9 +148,5 @@ def counts(state: AuditionsState) -> Counts:
     return Counts(restarts=0, blocks=state.block, arms=state.drawn, ignored=state.ignored)
 
 
-def observe(state: AuditionsState, world: Any, choice: Choice) -> AuditionsState:
-    """For oracles, who look at the world, and policies that move arms between slots; all others return the state."""
-    return state
-
-
-register(AuditionsState, begin=begin, ask=ask, tell=tell, counts=counts, observe=observe)
+# Others have a default: ``lose``, ``correct``, ``follow`` and ``observe``. docs/your-own.md says what they are for.
+register(AuditionsState, begin=begin, ask=ask, tell=tell, defer=defer, settle=settle, counts=counts)

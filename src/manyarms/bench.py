@@ -24,6 +24,7 @@ from .bases import UCB, Greedy
 from .compiled import IS_COMPILING, loop
 from .drifts import Rotting
 from .engine import simulate
+from .feedbacks import Batches, Delayed, Geometric
 from .noises import Bernoulli
 from .policies import SSUCB, Blackbox, Elimination, Forager, Oracle, Policy, Subsample, UniformPlay
 from .replication import Job, Run
@@ -60,6 +61,14 @@ def policies_timed() -> dict[str, Policy]:
     }
 
 
+LATE = {
+    "100 late": Delayed(100),
+    "100 late on average": Delayed(Geometric(mean=100.0, longest=1000)),
+    "batches of 1,000": Batches(1000),
+}
+"""Answers that are late, each timed against answers at once."""
+
+
 @loop
 def floor_loop(numbers: NDArray[np.float64], seed: int, rounds: int) -> float:
     """Two random draws and one read and write a round."""
@@ -83,10 +92,10 @@ def floor_ns(rounds: int) -> float:
     return (time.perf_counter() - began) / rounds * 1e9
 
 
-def policy_ns(spec: Policy, horizon: int, rounds: int) -> float:
+def policy_ns(spec: Policy, horizon: int, rounds: int, world: World = WORLD) -> float:
     """Nanoseconds a round of a policy, over as many replications as make up ``rounds``."""
     replications = max(1, rounds // horizon)
-    run = Run(spec, Job(WORLD, horizon, replications, 1, np.linspace(0, horizon, 65)[1:].astype(np.int64)))
+    run = Run(spec, Job(world, horizon, replications, 1, np.linspace(0, horizon, 65)[1:].astype(np.int64)))
     states = run.states()
     began = time.perf_counter()
     run.play(0, replications, states)
@@ -105,6 +114,9 @@ def measure(turns: int = 9, say: Callable[[str], None] = lambda text: None) -> d
     figures["floor_ns"], figures["policies"] = costs(timed, turns)
     say(f"growth from horizon {SHORT:,} to {LONG:,}")
     figures["growth"] = {name: growth(spec) for name, spec in timed.items()}
+    say(f"late answers, {turns} turns")
+    late = ("Elimination", "Blackbox(UCB)", "Forager", "SSUCB")
+    figures["late"] = {name: lateness(timed[name], turns) for name in late if name in timed}
     say("two threads against one")
     figures["threads"] = min_seconds(1) / min_seconds(2)
     say("memory and first call, in new processes")
@@ -139,6 +151,19 @@ def growth(spec: Policy) -> dict[str, float]:
     short = min(policy_ns(spec, SHORT, ROUNDS) for _ in range(3))
     long = min(policy_ns(spec, LONG, LONG) for _ in range(2))
     return {"short_ns": short, "long_ns": long, "ratio": long / short}
+
+
+def lateness(spec: Policy, turns: int) -> dict[str, float]:
+    """What a round costs with late answers, over what it costs with answers at once just before."""
+    worlds = {name: WORLD.replace(feedback=feedback) for name, feedback in LATE.items()}
+    for world in worlds.values():
+        policy_ns(spec, 1000, 1000, world)  # compiles
+    ratios: dict[str, list[float]] = {name: [] for name in worlds}
+    for _ in range(turns):
+        for name, world in worlds.items():
+            at_once = policy_ns(spec, ROUNDS, ROUNDS)
+            ratios[name].append(policy_ns(spec, ROUNDS, ROUNDS, world) / at_once)
+    return {name: statistics.median(found) for name, found in ratios.items()}
 
 
 def min_seconds(threads: int) -> float:
@@ -213,9 +238,9 @@ def report(figures: dict[str, Any]) -> str:
         {"policy": name, "ns a round": cost["ns"], "ratio": cost["ratio"], "growth 10^5 to 10^7": growth[name]}
         for name, cost in costs.items()
     ]
-    table = Table(rows)
+    late = [{"answers late, over at once": name} | ratios for name, ratios in figures["late"].items()]
     return (
-        f"{table}\n\n"
+        f"{Table(rows)}\n\n{Table(late)}\n\n"
         f"two threads against one   {figures['threads']:.2f} times as fast\n"
         f"peak memory               {figures['memory_mb']:.0f} MB, all of these at horizon 10^7\n"
         f"first call, new process   {figures['first_call_s']:.2f} s, after {figures['import_s']:.2f} s of importing\n"

@@ -54,6 +54,11 @@ CACHES_KEPT = 4
 """How many compile caches of other versions of the sources stay on disk."""
 
 
+_KNOWN_INSIDE = "0.68."
+"""The numba whose insides ``_KernelCompiler`` knows. With another one, kernels are compiled the usual way: to the same
+code, in half as much time again."""
+
+
 class _NoEnvironments:
     """In place of the code generator, where numba would enter a kernel's environment into machine code."""
 
@@ -96,7 +101,7 @@ _INLINED: dict[str, Any] = {
         "_nrt": False,
         "error_model": "numpy",
         "no_cfunc_wrapper": True,
-        "pipeline_class": _KernelCompiler,
+        **({"pipeline_class": _KernelCompiler} if numba.__version__.startswith(_KNOWN_INSIDE) else {}),
     },
     "strict": False,
     "target": "generic",

@@ -21,6 +21,7 @@ from .pages.report import read_results as read_results
 from .pages.report import write_report as write_report
 from .questions import lower_bound as _lower_bound  # noqa: F401, it adds a study
 from .questions.figure_1 import figure_1 as figure_1
+from .questions.late import late_figure as late_figure
 from .questions.rates import rates_figure as rates_figure
 from .running.cluster import cluster_executor as cluster_executor
 from .running.files import BadFile as BadFile
