@@ -93,7 +93,7 @@ class Bandit:
 
     A click that has not come within half an hour will not come:
 
-    >>> bandit = ma.Bandit(ma.Elimination(beta=1.0), seed=7, pending=0.0, timeout=1800)
+    >>> bandit = ma.Bandit(ma.SSUCB(beta=1.0, horizon=10_000), seed=7, pending=0.0, timeout=1800)
     >>> first, second = bandit.ask(2, now=0.0)
     >>> bandit.tell(first, reward=1.0, now=200.0)
     <Told.COUNTED: 'counted'>
