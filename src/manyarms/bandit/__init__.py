@@ -11,8 +11,8 @@ arms, items and decisions that have gone by.
 """
 
 from .arms import FIRST_PRUNING as FIRST_PRUNING
-from .bandit import FIRST_ROUNDS as FIRST_ROUNDS
 from .bandit import Bandit as Bandit
 from .decisions import Decision as Decision
 from .decisions import NoMoreItems as NoMoreItems
 from .decisions import Told as Told
+from .listener import FIRST_ROUNDS as FIRST_ROUNDS
