@@ -8,6 +8,8 @@ import math
 import pytest
 
 import manyarms as ma
+from manyarms import contract
+from manyarms.bandit import bandit, listener
 from manyarms.checks import BUSY_WORLD, examples
 from manyarms.contract import ask, counts, tell
 from manyarms.replication import play_replications, replicate
@@ -33,10 +35,10 @@ class Heard:
 
     def __init__(self, monkeypatch):
         self.calls = []
-        from manyarms.bandit import bandit as module
-
         for name in ("tell", "defer", "settle", "lose", "correct"):
-            monkeypatch.setattr(module, name, self.listening(name, getattr(module, name)))
+            call = self.listening(name, getattr(contract, name))
+            for module in (listener, bandit):
+                monkeypatch.setattr(module, name, call, raising=False)
 
     def listening(self, name, verb):
         def call(state, choice, *numbers):
@@ -271,6 +273,13 @@ def test_what_is_refused_changes_nothing(terms, act, error, match):
     with pytest.raises(error, match=match):
         act(bandit)
     assert bandit.to_json() == before
+
+
+def test_another_bandits_decision_is_not_corrected():
+    bandit = ma.Bandit(ONE_BLOCK, 1, correctable=2)
+    bandit.tell(bandit.ask(), 1.0)
+    with pytest.raises(KeyError, match="decision 1 was for arm 0, not 3"):
+        bandit.correct(ma.Decision(id=1, arm=3, is_new=True, probability=1.0), 0.0)
 
 
 def test_a_policy_without_corrections_says_so():
