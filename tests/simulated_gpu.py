@@ -16,7 +16,7 @@ import numpy as np
 import manyarms as ma
 from manyarms import gpu
 from manyarms.checks import BUSY_WORLD, LATE_WORLD, examples
-from manyarms.checks.runs import late_world_for
+from manyarms.checks.runs import BUSY_POLICY, CORRECTED_WORLD
 from manyarms.policies import tail
 from manyarms.replication import Job, Run
 
@@ -70,13 +70,11 @@ def compared(policies, world, logs=(False, True)):
 
 def late():
     """All policies where answers come late, and one policy with every feedback."""
-    worlds = [late_world_for(PAIR["SSUCB"]).replace(feedback=feedback) for feedback in FEEDBACKS]
     correcting = {name: spec for name, spec in POLICIES.items() if spec.takes_corrections}
-    return {
-        "policies": compared(correcting, late_world_for(PAIR["SSUCB"]), logs=(True,))
-        | compared({name: POLICIES[name] for name in POLICIES.keys() - correcting.keys()}, LATE_WORLD, logs=(True,)),
-        "feedbacks": [compared({"SSUCB": PAIR["SSUCB"]}, world) for world in worlds],
-    }
+    others = {name: spec for name, spec in POLICIES.items() if name not in correcting}
+    found = compared(correcting, CORRECTED_WORLD, logs=(True,)) | compared(others, LATE_WORLD, logs=(True,))
+    worlds = [BUSY_WORLD.replace(feedback=feedback) for feedback in FEEDBACKS]
+    return {"policies": found, "feedbacks": [compared({"it": BUSY_POLICY}, world, logs=(True,)) for world in worlds]}
 
 
 def waves():
