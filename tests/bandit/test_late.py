@@ -394,12 +394,11 @@ def test_a_correction_is_counted_or_ignored_wherever_it_comes(policy):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("policy", LIVE, ids=label)
-@pytest.mark.parametrize("pending", [None, 0.25])
+@pytest.mark.parametrize(
+    ("policy", "pending"), [*((spec, None) for spec in LIVE), *((spec, 0.25) for spec in CORRECTED)], ids=label
+)
 @pytest.mark.parametrize("delay", [1, 30])
 def test_late_answers_are_those_of_a_simulation(policy, pending, delay):
-    if pending is not None and not policy.takes_corrections:
-        pytest.skip("takes no corrections")
     horizon = 700
     world = BUSY_WORLD.replace(feedback=ma.Delayed(delay, pending=pending))
     run = replicate(policy, world, horizon, seed=8, log=True, loop=play_replications.function)

@@ -184,7 +184,8 @@ class Bandit(Listener):
             The time; that of the clock if left out.
         """
         wanted = None if n is None else count("Bandit.ask", "n", n)
-        self._look_at_clock(now)
+        if self.timeout is not None:
+            self._look_at_clock(now)
         if wanted is None:
             return self._decide()
         decisions: list[Decision] = []
@@ -242,7 +243,8 @@ class Bandit(Listener):
         """
         identity = self._identity(decision)
         value = scaled(reward, self.reward_range)
-        self._look_at_clock(now)
+        if self.timeout is not None:
+            self._look_at_clock(now)
         if self._open.choice_of(identity) is None:
             return Told.TIMED_OUT if identity <= self._last_timed_out else Told.REPEATED
         is_counted = self._answer(identity, value)
@@ -320,8 +322,7 @@ class Bandit(Listener):
 
     def _look_at_clock(self, now: float | None) -> list[int]:
         """Close the decisions whose time is over, the oldest first."""
-        if self.timeout is None:
-            return []
+        assert self.timeout is not None
         due = self._timeline.at(now) - self.timeout
         closed: list[int] = []
         while (oldest := self._open.oldest()) is not None and oldest[1] <= due:
@@ -409,7 +410,8 @@ class Bandit(Listener):
         >>> why["statistic"] >= why["threshold"]
         True
         """
-        self._look_at_clock(now)
+        if self.timeout is not None:
+            self._look_at_clock(now)
         return {
             "policy": self.policy.label(),
             "asked": self.asked,

@@ -48,7 +48,8 @@ class Listener:
         choice = self._open.newest
         if choice is None:
             return
-        self._make_room()
+        if self.asked > self._rounds:
+            self._make_room()
         if self._pending is None:
             state, presumed = defer(self._state, choice)
         else:
@@ -60,7 +61,8 @@ class Listener:
         """The reward of an open decision; whether the policy could use it."""
         newest = self._open.newest
         if newest is not None and newest.round == identity:
-            self._make_room()
+            if self.asked > self._rounds:
+                self._make_room()  # first, because there may be none; nothing has changed until then
             choice = self._open.take_newest()
             state = tell(self._state, choice, reward)
         else:
@@ -81,9 +83,7 @@ class Listener:
             self._remembered.add(choice, presumed)
 
     def _make_room(self) -> None:
-        """Go on with arrays for twice as many rounds, if the newest decision does not fit into these."""
-        if self.asked <= self._rounds:
-            return
+        """Go on with arrays for twice as many rounds."""
         rounds = 2 * self._rounds
         checked_slots(self.policy, rounds)
         self._state, self._rounds = enlarged(self._state, self.policy.start(rounds)), rounds
