@@ -7,11 +7,13 @@ import pytest
 
 import manyarms as ma
 from manyarms import lab, policies
+from manyarms.contract import ask, begin, defer, settle
 from manyarms.feedbacks import first_answer
 from manyarms.lab.questions import late
 from manyarms.streams import stream_key
 from tests.lab.questions.test_rates import REPLICATIONS, result_of
 from verification import late as verification
+from verification import late_rules
 
 COST = 0.5  # regret for each open ask
 
@@ -131,3 +133,33 @@ def test_rows_of_conversions_and_of_time(monkeypatch):
     monkeypatch.setattr(verification, "LATE", {"late": ma.Delayed(5)})
     (timed,) = verification.time_rows("it", ma.UniformPlay(), 2_000, turns=1)
     assert float(timed["ratio"]) > 0.0
+
+
+# ---------------------------------------------------------------- verification/late_rules.py
+
+
+@pytest.mark.parametrize("name", late_rules.RULES)
+def test_other_rules_play(name, monkeypatch):
+    monkeypatch.setattr(late_rules, "SIZES", (8,))
+    row = late_rules.rule_row(name, "crashes", late_rules.CRASHES, 200, 1, seed=1)
+    assert 0.0 < float(row["batches of 8"]) < 2.0
+
+
+def test_with_answers_at_once_belief_does_not_matter():
+    believing, unbelieving = (
+        ma.simulate({"it": late_rules.RULES[f"SSUCB, {rule}"]}, late_rules.CRASHES, 300, 2, seed=3)
+        for rule in ("expected", "ignored")
+    )
+    assert (believing["it"] == unbelieving["it"]).all()
+
+
+def test_a_block_that_waits_ends_by_answers():
+    policy = late_rules.RULES["Elimination, own answers"].with_horizon(100)
+    state = begin(policy.start(100), np.uint64(3))
+    length = state.block.left
+    for round in range(1, 3 * length):
+        state, _ = defer(state, ask(state, round))
+    assert (state.block.left, state.counts.blocks) == (length, 1)
+    for round in range(1, length + 1):
+        state = settle(state, ask(state, round), np.nan, 1.0)
+    assert state.counts.blocks == 2
