@@ -176,6 +176,7 @@ def conversion_row(name: str, catalogue: str, horizon: int, replications: int, s
 
 MOST_TIME = 1.5
 TIMED: dict[str, Policy] = {
+    "UniformPlay": ma.UniformPlay(),  # what the loop itself takes
     "Elimination": ma.Elimination(beta=1.0),
     "SSUCB": ma.SSUCB(beta=1.0),
     "Subsample(Greedy)": ma.Subsample(base=ma.Greedy(), beta=1.0),
