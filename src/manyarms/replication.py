@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .compiled import compile_errors, kernel, loop
 from .contract import Counts, ask, begin, counts, deliver, is_cramped, observe, pull, record
 from .policies.base import Policy, check_corrections, checked_slots
-from .post import NoPost, Post, new_post
+from .post import NoPost, Post, Queue, new_post
 from .streams import policy_key, replication_key
 from .trace import COLUMNS, Log, NoLog, new_log
 from .world import World
@@ -124,7 +124,7 @@ class States(NamedTuple):
 
     policy: Any
     world: Any
-    post: NoPost | Post
+    post: NoPost | Queue | Post
     log: Log | NoLog
 
 
