@@ -8,6 +8,8 @@ import math
 import pytest
 
 import manyarms as ma
+from manyarms import contract
+from manyarms.bandit import bandit, listener
 from manyarms.checks import BUSY_WORLD, examples
 from manyarms.contract import ask, counts, tell
 from manyarms.replication import play_replications, replicate
@@ -33,10 +35,10 @@ class Heard:
 
     def __init__(self, monkeypatch):
         self.calls = []
-        from manyarms.bandit import bandit as module
-
         for name in ("tell", "defer", "settle", "lose", "correct"):
-            monkeypatch.setattr(module, name, self.listening(name, getattr(module, name)))
+            call = self.listening(name, getattr(contract, name))
+            for module in (listener, bandit):
+                monkeypatch.setattr(module, name, call, raising=False)
 
     def listening(self, name, verb):
         def call(state, choice, *numbers):
@@ -273,6 +275,13 @@ def test_what_is_refused_changes_nothing(terms, act, error, match):
     assert bandit.to_json() == before
 
 
+def test_another_bandits_decision_is_not_corrected():
+    bandit = ma.Bandit(ONE_BLOCK, 1, correctable=2)
+    bandit.tell(bandit.ask(), 1.0)
+    with pytest.raises(KeyError, match="decision 1 was for arm 0, not 3"):
+        bandit.correct(ma.Decision(id=1, arm=3, is_new=True, probability=1.0), 0.0)
+
+
 def test_a_policy_without_corrections_says_so():
     bandit = ma.Bandit(ma.CBT(beta=1.0), 1)
     bandit.tell(bandit.ask(), 1.0)
@@ -385,12 +394,11 @@ def test_a_correction_is_counted_or_ignored_wherever_it_comes(policy):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("policy", LIVE, ids=label)
-@pytest.mark.parametrize("pending", [None, 0.25])
+@pytest.mark.parametrize(
+    ("policy", "pending"), [*((spec, None) for spec in LIVE), *((spec, 0.25) for spec in CORRECTED)], ids=label
+)
 @pytest.mark.parametrize("delay", [1, 30])
 def test_late_answers_are_those_of_a_simulation(policy, pending, delay):
-    if pending is not None and not policy.takes_corrections:
-        pytest.skip("takes no corrections")
     horizon = 700
     world = BUSY_WORLD.replace(feedback=ma.Delayed(delay, pending=pending))
     run = replicate(policy, world, horizon, seed=8, log=True, loop=play_replications.function)

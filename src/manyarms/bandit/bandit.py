@@ -12,8 +12,8 @@ from typing import Any, Self, overload
 import numpy as np
 
 from ..atomic import at_once
-from ..contract import Choice, ask, correct, counts, defer, lose, settle, tell
-from ..policies.base import Policy, check_corrections, checked_slots
+from ..contract import Choice, ask, correct, counts
+from ..policies.base import Policy, check_corrections
 from ..replication import begun_policy
 from ..snapshots import (
     VERSION,
@@ -28,14 +28,11 @@ from ..snapshots import (
     word_from_json,
 )
 from ..specs import checked_seed, count, plain_number, positive, spec_from_json
-from ..states import enlarged
 from .arms import KnownArms
-from .decisions import Decision, Limits, NoMoreItems, OpenDecisions, Remembered, Told
+from .decisions import Decision, Limits, NoMoreItems, Told
+from .listener import FIRST_ROUNDS, Listener
 from .rewards import checked_reward_range, scaled
 from .times import Clock, Timeline
-
-FIRST_ROUNDS = 1024
-"""A new bandit has room for this many rounds; the room doubles when it is used up."""
 
 AGREED: dict[str, Any] = {"pending": None, "timeout": None, "on_timeout": None, "correctable": 0}
 """What a bandit is told of decisions without a reward or with a wrong one, and what it is if nothing is said."""
@@ -52,7 +49,7 @@ def _one_at_a_time(method: Callable[..., Any]) -> Any:
     return turn
 
 
-class Bandit:
+class Bandit(Listener):
     """A live policy. Threads may share it.
 
     Parameters
@@ -93,7 +90,7 @@ class Bandit:
 
     A click that has not come within half an hour will not come:
 
-    >>> bandit = ma.Bandit(ma.Elimination(beta=1.0), seed=7, pending=0.0, timeout=1800)
+    >>> bandit = ma.Bandit(ma.SSUCB(beta=1.0, horizon=10_000), seed=7, pending=0.0, timeout=1800)
     >>> first, second = bandit.ask(2, now=0.0)
     >>> bandit.tell(first, reward=1.0, now=200.0)
     <Told.COUNTED: 'counted'>
@@ -131,18 +128,12 @@ class Bandit:
         self.replication = count("Bandit", "replication", replication, least=0)
         self.reward_range = checked_reward_range(reward_range)
         self._agree(pending, timeout, on_timeout, correctable)
-        self.asked = 0  # decisions made
         self.told = 0  # rewards counted or ignored
         self.timed_out = 0  # decisions whose time was over before they had a reward
         self._timeline = Timeline(clock)
         self._last_timed_out = 0  # the id of the newest of those
         self._known = KnownArms(items)
-        self._open = OpenDecisions()
-        self._remembered = Remembered(self.correctable)
-        self._rounds = FIRST_ROUNDS  # for how many there is room
-        checked_slots(self.policy, self._rounds)
-        self._state = begun_policy(self.policy, self._rounds, self.seed, self.replication)
-        self._counts = counts(self._state)
+        self._begin()
         self._lock = threading.RLock()
 
     def _agree(self, pending: Any, timeout: Any, on_timeout: Any, correctable: Any) -> None:
@@ -193,7 +184,8 @@ class Bandit:
             The time; that of the clock if left out.
         """
         wanted = None if n is None else count("Bandit.ask", "n", n)
-        self._look_at_clock(now)
+        if self.timeout is not None:
+            self._look_at_clock(now)
         if wanted is None:
             return self._decide()
         decisions: list[Decision] = []
@@ -251,7 +243,8 @@ class Bandit:
         """
         identity = self._identity(decision)
         value = scaled(reward, self.reward_range)
-        self._look_at_clock(now)
+        if self.timeout is not None:
+            self._look_at_clock(now)
         if self._open.choice_of(identity) is None:
             return Told.TIMED_OUT if identity <= self._last_timed_out else Told.REPEATED
         is_counted = self._answer(identity, value)
@@ -301,62 +294,6 @@ class Bandit:
         self._remembered.told[identity] = choice, value
         return Told.CORRECTED if is_counted else Told.IGNORED
 
-    # What the policy hears.
-
-    def _heard(self, state: Any) -> bool:
-        """Go on with this state; whether what it heard was not ignored."""
-        before = self._counts.ignored
-        self._state = state
-        self._counts = counts(state)
-        return bool(self._counts.ignored == before)
-
-    def _defer_newest(self) -> None:
-        """Something else comes before the reward of the newest decision, unless that was here already."""
-        choice = self._open.newest
-        if choice is None:
-            return
-        self._make_room()
-        if self._pending is None:
-            state, presumed = defer(self._state, choice)
-        else:
-            state, presumed = tell(self._state, choice, self._pending), self._pending
-        self._heard(state)
-        self._open.defer_newest(float(presumed))
-
-    def _answer(self, identity: int, reward: float) -> bool:
-        """The reward of an open decision; whether the policy could use it."""
-        newest = self._open.newest
-        if newest is not None and newest.round == identity:
-            self._make_room()
-            choice = self._open.take_newest()
-            state = tell(self._state, choice, reward)
-        else:
-            self._defer_newest()
-            choice, presumed, _ = self._open.deferred.pop(identity)
-            replaces = settle if self._pending is None else correct
-            state = replaces(self._state, choice, presumed, reward)
-        self._remembered.add(choice, reward)
-        return self._heard(state)
-
-    def _give_up(self, identity: int) -> None:
-        """There will be no reward for an open decision: what was assumed stands."""
-        self._defer_newest()
-        choice, presumed, _ = self._open.deferred.pop(identity)
-        if self._pending is None:
-            self._heard(lose(self._state, choice, presumed))
-        else:
-            self._remembered.add(choice, presumed)
-
-    def _make_room(self) -> None:
-        """Go on with arrays for twice as many rounds, if the newest decision does not fit into these."""
-        if self.asked <= self._rounds:
-            return
-        rounds = 2 * self._rounds
-        checked_slots(self.policy, rounds)
-        self._state, self._rounds = enlarged(self._state, self.policy.start(rounds)), rounds
-
-    # Time.
-
     @_one_at_a_time
     def expire(self, now: float | None = None) -> list[int]:
         """Close the decisions that have been open for ``timeout``, as each ask and tell does first.
@@ -385,8 +322,7 @@ class Bandit:
 
     def _look_at_clock(self, now: float | None) -> list[int]:
         """Close the decisions whose time is over, the oldest first."""
-        if self.timeout is None:
-            return []
+        assert self.timeout is not None
         due = self._timeline.at(now) - self.timeout
         closed: list[int] = []
         while (oldest := self._open.oldest()) is not None and oldest[1] <= due:
@@ -404,8 +340,9 @@ class Bandit:
     def forget(self, decision: Decision | int) -> bool:
         """No reward will come for this decision: stop waiting for it.
 
-        A tell that comes all the same changes nothing. Without this, decisions that are never
-        answered stay open for ever, in memory and in snapshots.
+        The policy takes back what it expected of it; what was assumed with ``pending`` stands. A tell that comes all
+        the same changes nothing. Without this or a timeout, decisions that are never answered stay open for ever, in
+        memory and in snapshots.
 
         This is for answers that get lost whatever the arm. If an arm itself fails to answer, tell
         the lowest reward instead: the policy would ask for it again and again.
@@ -434,7 +371,7 @@ class Bandit:
         if not 1 <= identity <= self.asked:
             known = f"ids run from 1 to {self.asked} so far" if self.asked else "nothing has been asked yet"
             raise KeyError(f"Bandit: no decision has the id {identity}; {known}")
-        if isinstance(decision, Decision) and (choice := self._open.choice_of(int(identity))) is not None:
+        if isinstance(decision, Decision) and (choice := self._choice_of(int(identity))) is not None:
             mine = (choice.arm, choice.probability)
             if mine != (decision.arm, decision.probability):
                 raise KeyError(
@@ -446,7 +383,8 @@ class Bandit:
     @property
     def open_decisions(self) -> list[int]:
         """The ids of decisions without a reward."""
-        return list(self._open)
+        with self._lock:
+            return list(self._open)
 
     @property
     def ignored(self) -> int:
@@ -472,7 +410,8 @@ class Bandit:
         >>> why["statistic"] >= why["threshold"]
         True
         """
-        self._look_at_clock(now)
+        if self.timeout is not None:
+            self._look_at_clock(now)
         return {
             "policy": self.policy.label(),
             "asked": self.asked,
@@ -588,23 +527,12 @@ class Bandit:
         self._counts = counts(self._state)
         limits = Limits(slots=self.policy.slots(self._rounds), blocks=self._counts.blocks, asked=self.asked)
         self._open.read(values["open"], limits)
-        self._remembered.read(values["remembered"], limits)
         if self.asked < self.told + self.timed_out + len(self._open) or self.asked < self._last_timed_out:
             raise SnapshotError(
                 f"asked: {self.asked} decisions are fewer than {self.told} told, {self.timed_out} timed out and "
                 f"{len(self._open)} open ones"
             )
-
-    def _defer_all(self) -> None:
-        """Tell the policy of open decisions that it has not been told of, as far as it could still get to them."""
-        while self.asked > self._rounds:
-            self._make_room()
-        for identity, deferred in list(self._open.deferred.items()):
-            choice = deferred.choice
-            if choice.block == self._counts.blocks and choice.arm in self.policy.kept_arms(self._state):
-                state, presumed = defer(self._state, choice)
-                self._heard(state)
-                self._open.deferred[identity] = deferred._replace(presumed=float(presumed))
+        self._remembered.read(values["remembered"], limits)
 
 
 def from_version_2(values: dict[str, Any]) -> dict[str, Any]:
