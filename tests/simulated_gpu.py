@@ -1,8 +1,8 @@
 """A program: what numba's simulator of a GPU finds, and what the processor does, as JSON.
 
 Run with NUMBA_ENABLE_CUDASIM=1, which is read when numba is imported: hence a process of its own.
-``all`` plays all policies in three worlds (in two of them with a log only, which has all that happens), two policies
-in all worlds, and what else there is;
+``all`` plays all policies in three worlds and one where answers come late (in one of them with and without a log, in
+the others with a log only, which has all that happens), two policies in all worlds, and what else there is;
 ``logged`` all policies in one world, with logs only: enough to compare with compiled code.
 """
 
@@ -15,12 +15,14 @@ import numpy as np
 
 import manyarms as ma
 from manyarms import gpu
-from manyarms.checks import BUSY_WORLD, examples
+from manyarms.checks import BUSY_WORLD, LATE_WORLD, examples
+from manyarms.checks.runs import BUSY_POLICY, CORRECTED_WORLD
 from manyarms.policies import tail
 from manyarms.replication import Job, Run
 
 POLICIES = {spec.label(): spec for spec in examples() if isinstance(spec, ma.Policy)}
 WORLDS = [spec for spec in examples() if isinstance(spec, ma.World)]
+FEEDBACKS = [spec for spec in examples() if isinstance(spec, ma.Feedback)]
 EVERY_BASE = {
     f"{type(policy).__name__} over {type(base).__name__}": policy
     for base in examples()
@@ -64,6 +66,15 @@ def compared(policies, world, logs=(False, True)):
             strict=True,
         )
     }
+
+
+def late():
+    """All policies where answers come late, and one policy with every feedback."""
+    correcting = {name: spec for name, spec in POLICIES.items() if spec.takes_corrections}
+    others = {name: spec for name, spec in POLICIES.items() if name not in correcting}
+    found = compared(correcting, CORRECTED_WORLD, logs=(True,)) | compared(others, LATE_WORLD, logs=(True,))
+    worlds = [BUSY_WORLD.replace(feedback=feedback) for feedback in FEEDBACKS]
+    return {"policies": found, "feedbacks": [compared({"it": BUSY_POLICY}, world, logs=(True,)) for world in worlds]}
 
 
 def waves():
@@ -196,6 +207,7 @@ def main(what):
             "4": compared(POLICIES, WORLDS[4], logs=(True,)),
         },
         "worlds": [compared(PAIR, world) for world in WORLDS],
+        "late": late(),
         "waves": waves(),
         "cramped": cramped(),
         "interrupted": interrupted(),

@@ -16,6 +16,7 @@ from manyarms.arithmetic import exponential
 from manyarms.checks import BUSY_WORLD, examples
 from manyarms.compiled import compile_errors
 from manyarms.contract import register
+from manyarms.post import new_post
 from manyarms.trace import NoLog, new_log
 from tests.gpu_extra import needs_the_extra
 
@@ -151,7 +152,7 @@ def ptx_with_noise(cuda, reward_of):
     register(OwnState, reward_of=reward_of)
     policy = ma.UniformPlay()
     world = BUSY_WORLD.start(policy.slots(HORIZON))._replace(noise=OwnState(scale=0.5))
-    return cuda.ptx_of(policy.start(HORIZON), world, NO_LOG)
+    return cuda.ptx_of(policy.start(HORIZON), world, new_post(ma.AtOnce()), NO_LOG)
 
 
 def by_exp(noise, mean, bits):

@@ -55,9 +55,7 @@ DELAYS = [
 
 
 @pytest.mark.once
-@pytest.mark.parametrize(
-    ("delay", "quantiles"), DELAYS, ids=lambda value: value.label() if callable(getattr(value, "label", None)) else ""
-)
+@pytest.mark.parametrize(("delay", "quantiles"), DELAYS, ids=[delay.label() for delay, _ in DELAYS])
 def test_delays_are_the_middle_quantiles_of_their_distribution(delay, quantiles):
     table = delay.start().rounds
     assert table.size == QUANTILES == 4096
@@ -70,9 +68,7 @@ def test_delays_are_the_middle_quantiles_of_their_distribution(delay, quantiles)
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("delay", "quantiles"), DELAYS, ids=lambda value: value.label() if callable(getattr(value, "label", None)) else ""
-)
+@pytest.mark.parametrize(("delay", "quantiles"), DELAYS, ids=[delay.label() for delay, _ in DELAYS])
 def test_drawn_delays_have_the_moments_of_their_table(delay, quantiles):
     drawn, table = delays_of(delay), delay.start().rounds
     assert set(np.unique(drawn)) <= set(np.unique(table))
@@ -176,7 +172,7 @@ def test_what_gets_lost_has_nothing_to_do_with_the_delay():
         (lambda: ma.Conversions(5, 10, "later"), "Conversions: late must be one of 'never', 'corrected', not 'later'"),
         (lambda: ma.Conversions(5, 0), "Conversions: timeout must be a whole number of at least 1, not 0"),
         (lambda: ma.Lost(1.5), "Lost: probability must lie in [0, 1], not 1.5"),
-        (lambda: ma.Lost(0.1, 10), "Lost: feedback must be a feedback such as ma.Delayed(100), not 10"),
+        (lambda: ma.Lost(0.1, 10), "Lost: feedback must be a Feedback such as ma.Delayed(100), not 10"),
         (lambda: ma.Lost(0.1, ma.Batches(5, pending=0.0)), "Lost: pending belongs here, not to the feedback that"),
         (lambda: ma.World(ma.Uniform(), feedback=100), "World: feedback must be a"),
     ],
@@ -203,12 +199,10 @@ def test_what_a_policy_cannot_correct_is_refused_before_anything_is_played(feedb
     world = ma.World(ma.Uniform(), feedback=feedback)
     for policy in (ma.Forager(), ma.CBT(beta=1.0), ma.Elimination(beta="auto"), ma.SSUCB(beta="auto")):
         assert not policy.takes_corrections
-        calls = []
         with pytest.raises(ValueError, match="takes no corrections") as raised:
-            ma.simulate([ma.SSUCB(beta=1.0), policy], world, 10**9, progress=lambda *call: calls.append(call))
-        assert calls == []
+            ma.simulate({"it": policy}, world, 20_000_000)  # which would take a while
         said = str(raised.value)
-        assert type(policy).__name__ in said
+        assert said.startswith(type(policy).__name__)
         assert feedback.label() in said
         assert "choose a policy that takes them, such as ma.SSUCB(beta=1.0)" in said
 

@@ -194,6 +194,18 @@ def test_a_simulated_gpu_plays_every_world_as_the_processor_does(place, plain):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("policy", list(simulated_gpu.POLICIES))
+def test_a_simulated_gpu_tells_policies_of_late_answers_as_the_processor_does(policy, plain):
+    check_equal({"with a log": plain["late"]["policies"][f"{policy}, with a log"]})
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("place", range(len(simulated_gpu.FEEDBACKS)))
+def test_a_simulated_gpu_has_every_feedback_as_the_processor_has(place, plain):
+    check_equal(plain["late"]["feedbacks"][place])
+
+
+@pytest.mark.once
 def test_replications_that_found_too_little_room_are_played_again(plain):
     check_equal(plain["cramped"]["found"])
     played = 2 * plain["cramped"]["policies"] * simulated_gpu.REPLICATIONS  # with a log and without

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import manyarms as ma
-from manyarms.checks import checks
+from manyarms.checks import LATE_WORLD, checks
 from tests.reference.loop import play
 from tests.reference.squares import POLICY_STREAM, bits_at, replication_key, stream_key, uniform
 from tests.reference.world import NaiveWorld
 from tests.skeletons import FOLDER, skeleton
-from tests.twinned import FLIPS, check_columns, check_log
+from tests.twinned import FLIPS, check_columns, check_log, played_plainly
 
 
 def world():
@@ -31,18 +31,32 @@ def test_skeletons_keep_every_promise(spec):
         check()
 
 
+def twin_played(spec, world, rounds, seed, ignored=None):
+    key = stream_key(replication_key(seed, 0), POLICY_STREAM, spec.digest())
+    numbers = (lambda t: uniform(bits_at(key, t, 0))), spec.arms, spec.length
+    twin = skeleton("twin.py").auditions
+    return play(lambda counts: twin(counts, *numbers), NaiveWorld(world, seed, 0), rounds, ignored)
+
+
 @pytest.mark.parametrize(("arms", "length"), [(1, 1), (2, 3), (3, 20), (7, 50)])
 def test_the_policy_plays_as_its_twin(arms, length):
     spec, seed, rounds = skeleton("policy.py").Auditions(arms, length), 5, 400
-    key = stream_key(replication_key(seed, 0), POLICY_STREAM, spec.digest())
-    log, columns = play(
-        lambda counts: skeleton("twin.py").auditions(counts, lambda t: uniform(bits_at(key, t, 0)), arms, length),
-        NaiveWorld(FLIPS, seed, 0),
-        rounds,
-    )
+    log, columns = twin_played(spec, FLIPS, rounds, seed)
     result = ma.simulate({"it": spec}, FLIPS, rounds, seed=seed, log=True)
     check_log(result.logs["it"][0], log)
     check_columns(result["it"][0], result.checkpoints, columns)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("arms", "length"), [(1, 1), (2, 3), (3, 20), (7, 50)])
+def test_the_policy_hears_of_late_answers_what_its_twin_hears(arms, length):
+    spec, seed, rounds = skeleton("policy.py").Auditions(arms, length), 5, 400
+    ignored = []
+    log, _ = twin_played(spec, LATE_WORLD, rounds, seed, ignored)
+    played = list(played_plainly(spec, LATE_WORLD, rounds, seed, 0))
+    assert [row for row, _ in played] == log
+    assert [counts[3] for _, counts in played] == ignored
+    assert (ignored[-1] > 0) == (arms > 1)  # a single arm always stays
 
 
 @pytest.mark.once

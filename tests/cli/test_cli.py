@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import manyarms as ma
 from manyarms import bench, lab
 from manyarms.cli import check as check_command
 from manyarms.cli import main, options
@@ -29,6 +31,19 @@ type = "UniformPlay"
 """
 
 
+LATE = """
+[worlds.late]
+reservoir = {type = "Uniform"}
+[worlds.late.feedback]
+type = "Lost"
+probability = 0.1
+feedback = {type = "Delayed", rounds = {type = "Geometric", mean = 8.0, longest = 60}}
+[worlds.batches]
+reservoir = {type = "Uniform"}
+feedback = {type = "Batches", size = 10}
+"""
+
+
 def test_every_policy_and_base_is_listed_with_its_first_line(capsys):
     assert main(["policies", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
@@ -43,7 +58,7 @@ def test_every_part_of_a_world_is_listed(capsys):
     out = capsys.readouterr().out
     for name, spec_type in SPEC_TYPES.items():
         module = spec_type.__module__
-        if spec_type.kind in ("reservoir", "drift", "noise") and module.startswith("manyarms."):
+        if spec_type.kind in ("reservoir", "drift", "noise", "feedback", "delay") and module.startswith("manyarms."):
             assert (f"\n{name} " in out) == (not module.startswith("manyarms.lab."))
 
 
@@ -336,8 +351,26 @@ def test_check_finds_examples_by_type_and_ones_own_by_module():
 
 @pytest.mark.compiled
 def test_check_tells_what_was_kept(capsys):
-    assert main(["check", "Exact"]) == 0
-    assert "promises kept" in capsys.readouterr().out
+    assert main(["check", "Exact", "Batches"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("promises kept")
+    assert re.fullmatch(r"Batches: \d\d promises kept", second)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_study_may_have_worlds_with_late_answers(tmp_path, capsys):
+    study = tmp_path / "late.toml"
+    study.write_text(TINY.replace('"tiny"', '"late"') + LATE)
+    worlds = {cell.world_name: cell.world for cell in lab.read_study(study).cells}
+    assert worlds["late"].feedback == ma.Lost(0.1, ma.Delayed(ma.Geometric(mean=8.0, longest=60)))
+    assert worlds["batches"].feedback == ma.Batches(10)
+    assert worlds["still"].feedback == ma.AtOnce()
+    assert main(["run", str(study), "--folder", str(tmp_path), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["world"] for row in rows} == {"still", "late", "batches"}
+    study.write_text(TINY + LATE.replace('"Batches"', '"Bunches"'))
+    assert main(["run", str(study), "--folder", str(tmp_path)]) == 2
+    assert "Bunches" in capsys.readouterr().err
 
 
 def test_the_installed_command_tells_its_version():

@@ -91,8 +91,12 @@ def check_late(spec, rounds):
     return ignored
 
 
+# With a threshold that no single loss reaches: else there would be nothing left to correct.
+PATIENT = [ma.Elimination(beta=1.0, threshold=0.5, warm_start=warm) for warm in (True, False)]
+
+
 @pytest.mark.once
-@pytest.mark.parametrize("spec", POLICIES, ids=lambda spec: spec.label())
+@pytest.mark.parametrize("spec", POLICIES + PATIENT, ids=lambda spec: spec.label())
 def test_every_policy_hears_of_late_answers_what_its_twin_hears(spec):
     check_late(spec, 300)
 
@@ -110,7 +114,7 @@ def test_every_base_learns_of_late_answers_what_its_twin_learns(base):
 
 # The compiled loop, once for each kind of block. What else is compiled, the promises compare with plain Python.
 @pytest.mark.compiled
-@pytest.mark.parametrize("spec", [ma.Elimination(beta=1.0), ma.Blackbox(base=ma.UCB(), beta=1.0)])
+@pytest.mark.parametrize("spec", [PATIENT[0], ma.Blackbox(base=ma.UCB(), beta=1.0)])
 def test_the_compiled_loop_hears_of_late_answers_what_a_twin_hears(spec):
     check_same(spec, FLIPS.replace(feedback=CORRECTED_WORLD.feedback), 1000, seed=3)
 

@@ -48,12 +48,3 @@ def counts_answers(policy):
                 counts.ignored += 1
 
     return twin
-
-
-def at_once(policy):
-    """A twin that was written for answers at once, and is sent nothing but rewards."""
-    choice = next(policy)
-    while True:
-        heard = yield choice
-        assert heard.what == "told"
-        choice = policy.send(heard.reward)

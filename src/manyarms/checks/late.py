@@ -128,7 +128,6 @@ def lost_answers_do_no_harm(spec: Policy) -> None:
             trial.policy = follow(told_of(trial.policy, heard, presumed), trial.world)
         trial.policy = observe(trial.policy, trial.world, choice)
     hold(trial.counts().ignored == 0, f"no answer came, but {trial.counts().ignored} were ignored")
-    hold(trial.counts().restarts == 0, f"no answer came, but it restarted {trial.counts().restarts} times")
     spoiled = next((path for path, leaf in leaves(trial.policy) if path in clean and np.isnan(leaf).any()), "")
     hold(not spoiled, f"no answer came, and {spoiled} is not a number")
     trial.play()  # with answers at once

@@ -27,8 +27,8 @@ def policies(options: argparse.Namespace) -> None:
 
 @command("what can be played against", "--import --json")
 def worlds(options: argparse.Namespace) -> None:
-    """Print the reservoirs, drifts and noises."""
-    _print_specs(options, "reservoir", "drift", "noise")
+    """Print the reservoirs, drifts, noises and feedbacks."""
+    _print_specs(options, "reservoir", "drift", "noise", "feedback", "delay")
 
 
 def _print_specs(options: argparse.Namespace, *kinds: str) -> None:

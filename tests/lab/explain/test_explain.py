@@ -14,7 +14,8 @@ import pytest
 
 import manyarms as ma
 from manyarms import contract, engine, lab, replication
-from manyarms.checks import examples
+from manyarms.checks import LATE_WORLD, examples
+from manyarms.checks.runs import CORRECTED_WORLD
 from manyarms.cli import main
 from manyarms.lab.explain import drawing as explain_drawing
 from manyarms.lab.explain import playing
@@ -85,6 +86,19 @@ def test_it_is_the_run_of_simulate(policy, world, replication):
     np.testing.assert_array_equal(found.checkpoints, result.checkpoints)
     np.testing.assert_array_equal(found.values, result[policy][replication])
     np.testing.assert_array_equal(found.log.drawn[found.checkpoints - 1], found.values[:, COLUMNS.index("arms")])
+
+
+@pytest.mark.parametrize("policy", ["Elimination", "Blackbox(UCB)"])
+@pytest.mark.parametrize("feedback", [ma.Batches(20), LATE_WORLD.feedback, CORRECTED_WORLD.feedback])
+def test_answers_that_come_late_come_as_late_when_a_run_is_explained(policy, feedback):
+    world = WORLDS["crashes"].replace(feedback=feedback)
+    result = ma.simulate({policy: POLICIES[policy]}, world, HORIZON, replications=2, seed=3, log=True, threads=1)
+    found = lab.explain(POLICIES[policy], world, HORIZON, seed=3, replication=1)
+    for name, column in found.log._asdict().items():
+        np.testing.assert_array_equal(column, getattr(result.log(policy, 1), name))
+    np.testing.assert_array_equal(found.values, result[policy][1])
+    said = found.to_json()
+    assert len(said["episodes"]) - 1 == len(said["restarts"]) == result.final(policy, "restarts")[1] > 0
 
 
 @pytest.mark.parametrize(("policy", "world"), NAMED)
