@@ -6,8 +6,9 @@ Neither should grow with what is open.
 """
 
 import argparse
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import manyarms as ma
 from manyarms.tables import Table
@@ -27,6 +28,7 @@ POLICIES = {
 OPEN = (0, 100, 10_000)
 PLAYED = 300
 """Rounds before anything is timed."""
+STEPS = 1000
 
 
 def bandit_with_open(name: str, is_open: int) -> ma.Bandit:
@@ -55,30 +57,33 @@ def late(bandit: ma.Bandit) -> Iterator[None]:
         yield
 
 
-def microseconds(calls: Callable[[ma.Bandit], Iterator[None]], name: str, is_open: int, turns: int) -> float:
-    """What one turn of ``calls`` takes."""
-    times, repeats = [], 1000
+def microseconds(calls: Callable[[ma.Bandit], Iterator[None]], name: str, is_open: int) -> float:
+    """What one step of ``calls`` takes, in one turn."""
+    steps = calls(bandit_with_open(name, is_open))
+    began = time.perf_counter()
+    for _ in range(STEPS):
+        next(steps)
+    return (time.perf_counter() - began) / STEPS * 1e6
+
+
+def measure(calls: Callable[[ma.Bandit], Iterator[None]], numbers: Sequence[int], turns: int, title: str) -> Table:
+    """The least of all turns, in each of which all policies have their go."""
+    least = {name: dict.fromkeys(numbers, math.inf) for name in POLICIES}
     for _ in range(turns):
-        steps = calls(bandit_with_open(name, is_open))
-        began = time.perf_counter()
-        for _ in range(repeats):
-            next(steps)
-        times.append((time.perf_counter() - began) / repeats * 1e6)
-    return min(times)
+        for name, costs in least.items():
+            for is_open in numbers:
+                costs[is_open] = min(costs[is_open], microseconds(calls, name, is_open))
+    return Table([{title: name} | {f"{n:,} open": cost for n, cost in costs.items()} for name, costs in least.items()])
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="What live calls cost while decisions are open.")
-    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=9)
     turns = parser.parse_args().turns
-    for title, calls, numbers in (("at once", at_once, OPEN), ("the oldest first", late, (1, *OPEN[1:]))):
-        rows = []
-        for name in POLICIES:
-            costs = {f"{n:,} open": microseconds(calls, name, n, turns) for n in numbers}
-            rows.append({f"ask and tell, {title}, in µs": name} | costs)
-        print(Table(rows))
-        print()
+    print(measure(at_once, OPEN, turns, "ask and tell, at once, in µs"))
+    print()
+    print(measure(late, (1, *OPEN[1:]), turns, "ask, and tell of the oldest, in µs"))
 
 
 if __name__ == "__main__":
