@@ -175,8 +175,8 @@ def check_pending(policy: Policy, is_needed: bool, by: str) -> None:
     check_corrections(policy, is_needed, by)
     if is_needed and not policy.takes_pending:
         raise ValueError(
-            f"{policy.label()} takes no assumed rewards, which {by} needs: it drops arms or restarts for what it is told, "
-            "and a correction does not undo that. Do without, or choose ma.Subsample or ma.SSUCB"
+            f"{policy.label()} takes no assumed rewards, which {by} needs: it drops arms or restarts for what it is "
+            "told, and a correction does not undo that. Do without, or choose ma.Subsample or ma.SSUCB"
         )
 
 
