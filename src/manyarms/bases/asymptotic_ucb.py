@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from ..arithmetic import natural_log
 from ..compiled import kernel, load_two, rarely, replaced
-from ..contract import Choice, register
+from ..contract import Choice
 from ..specs import Positive
 from ..streams import i64, u64
-from .base import Base, Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
+from .base import Base, Rewards, add_to, earn, forget, new_rewards, register_base
 from .tournament import leaves_for, tournament_nodes
 
 LARGEST_SIGMA = 10.0
@@ -386,6 +386,4 @@ def revise(base: AsymptoticUCBState, slot: int, plays: int, total: float) -> Asy
     return replaced(base, lease=with_line(base, slot, mean, slope, level, base.told + 1))
 
 
-register(
-    AsymptoticUCBState, renew=renew, pick=pick, learn=learn, expected=expected_in, revise=revise, plays_of=plays_in
-)
+register_base(AsymptoticUCBState, renew=renew, pick=pick, learn=learn, revise=revise)

@@ -1,6 +1,7 @@
 """What all bases share."""
 
 import abc
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..arithmetic import floor
 from ..compiled import kernel, load_both, store_both
+from ..contract import register
 from ..specs import Spec
 
 
@@ -81,3 +83,8 @@ def expected_in(base: Any, slot: int) -> float:
     """
     plays, total = load_both(base.rewards.plays, base.rewards.sums, slot)
     return floor(total / plays / GRAIN) * GRAIN if plays > 0 else 0.0
+
+
+def register_base(state_type: type, **kernels: Callable[..., Any]) -> None:
+    """Give the state of a base with ``rewards`` its kernels: ``renew``, ``pick``, ``learn`` and ``revise``."""
+    register(state_type, expected=expected_in, plays_of=plays_in, **kernels)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import kernel, replaced
-from ..contract import Choice, index_of, register
+from ..contract import Choice, index_of
 from ..contract import renew as renew_formula
 from ..specs import filled
-from .base import Base, Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
+from .base import Base, Rewards, add_to, earn, forget, new_rewards, register_base
 from .tournament import new_tournament, open_tournament, replay_games, slot_of
 
 
@@ -80,4 +80,4 @@ def with_index(base: IndexedState, slot: int, index: float) -> IndexedState:
     return replaced(base, leader=slot_of(leader, base.leaves))
 
 
-register(IndexedState, renew=renew, pick=pick, learn=learn, expected=expected_in, revise=revise, plays_of=plays_in)
+register_base(IndexedState, renew=renew, pick=pick, learn=learn, revise=revise)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
-from ..contract import Choice, register
-from .base import Base, Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
+from ..contract import Choice
+from .base import Base, Rewards, add_to, earn, forget, new_rewards, register_base
 
 
 class SuccessiveEliminationState(NamedTuple):
@@ -110,12 +110,4 @@ def revise(base: SuccessiveEliminationState, slot: int, plays: int, total: float
     return base
 
 
-register(
-    SuccessiveEliminationState,
-    renew=renew,
-    pick=pick,
-    learn=learn,
-    expected=expected_in,
-    revise=revise,
-    plays_of=plays_in,
-)
+register_base(SuccessiveEliminationState, renew=renew, pick=pick, learn=learn, revise=revise)

@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 from ..arithmetic import power
 from ..compiled import kernel, load_both, replaced
-from ..contract import Choice, counted, register
+from ..contract import Choice, counted
 from ..streams import beta_draw, bits_at, uniform
-from .base import Base, Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
+from .base import Base, Rewards, add_to, earn, forget, new_rewards, register_base
 
 
 class ThompsonState(NamedTuple):
@@ -103,13 +103,4 @@ def revise(base: ThompsonState, slot: int, plays: int, total: float) -> Thompson
     return base
 
 
-register(
-    ThompsonState,
-    renew=renew,
-    pick=pick,
-    learn=learn,
-    expected=expected_in,
-    counted=part_of_success,
-    revise=revise,
-    plays_of=plays_in,
-)
+register_base(ThompsonState, renew=renew, pick=pick, learn=learn, counted=part_of_success, revise=revise)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import replaced
+from ..compiled import kernel, replaced
 from ..contract import Choice, Counts
 from .base import Policy
 from .blocks import NO_COUNTS, register_policy, with_block
@@ -61,6 +61,7 @@ def ask(state: UniformPlayState, round: int) -> Choice:
     return Choice(slot=0, arm=round - 1, probability=1.0, block=1, round=round)
 
 
+@kernel
 def tell(state: UniformPlayState, choice: Choice, reward: float) -> UniformPlayState:
     """One arm for each ask; rewards may come in any order, and change nothing."""
     return UniformPlayState(counts=replaced(state.counts, arms=max(state.counts.arms, choice.round)))
