@@ -30,8 +30,8 @@ POLICIES = {
 # Beside those above, with the defaults: what a bandit may be told of open decisions and corrections.
 TERMS = {
     "Elimination": {"timeout": 12.0, "on_timeout": 0.25},
-    "Blackbox(UCB)": {"pending": 0.0, "timeout": 12.0, "correctable": 20},
-    "Subsample(Thompson)": {"correctable": 20},
+    "Blackbox(UCB)": {"timeout": 12.0, "correctable": 20},
+    "Subsample(Thompson)": {"pending": 0.0, "timeout": 12.0, "correctable": 20},
     "SSUCB": {"pending": 0.5, "correctable": 20},
     "Forager": {"timeout": 12.0},
 }

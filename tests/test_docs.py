@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from manyarms import feedbacks
 from manyarms.checks import examples
 
 PAGES = Path(__file__).parent.parent / "docs" / "theory"
+LATE = PAGES.parent / "late.md"
 
 pytestmark = pytest.mark.once
 
@@ -15,3 +17,14 @@ pytestmark = pytest.mark.once
 def test_every_policy_and_base_has_a_page_that_names_it():
     words = {word for page in PAGES.glob("*.md") for word in re.findall(r"\w+", page.read_text(encoding="utf-8"))}
     assert {type(spec).__name__ for spec in examples() if spec.kind in ("policy", "base")} <= words
+
+
+def test_every_page_says_what_becomes_of_open_asks():
+    assert [page.name for page in PAGES.glob("*.md") if "Open asks" not in page.read_text(encoding="utf-8")] == []
+
+
+def test_the_page_on_late_answers_names_every_policy_and_feedback():
+    words = set(re.findall(r"\w+", LATE.read_text(encoding="utf-8")))
+    assert {type(spec).__name__ for spec in examples() if spec.kind == "policy"} <= words
+    abstract = {"Delay", "Feedback"}
+    assert set(feedbacks.__all__) - abstract <= words

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 
 import manyarms as ma
 from manyarms.bases.asymptotic_ucb import AsymptoticUCBState
-from manyarms.bases.base import expected_in
 from manyarms.compiled import kernel, replaced
 from manyarms.contract import VERBS, Choice, register
 from manyarms.lab.questions.late import HORIZON, SIZES
-from manyarms.policies import blocks, elimination
+from manyarms.policies import blocks, elimination, tail
 from manyarms.policies.elimination import EliminationState
 from manyarms.policies.subsample import SubsampleState
 from manyarms.tables import Table
@@ -50,6 +49,7 @@ def answered(state: Any, choice: Choice, reward: float, is_round: bool) -> Any:
     slot = elimination.slot_of(state, choice)
     told = replaced(state, block=blocks.after_round(state.block)) if is_round else state
     if slot >= 0:
+        tail.watch_reward(state.tail, slot, reward)
         told = elimination.with_loss(told, slot, state.settings.top - reward, choice.probability)
     return elimination.after_block(told) if told.live == 0 or told.block.left == 0 else told
 
@@ -93,7 +93,7 @@ class EliminationByAnswers(ma.Elimination):
 
 def expected_of_untried(base: Any, slot: int) -> float:
     """Nothing of an arm of which nothing is known; no assumption about others."""
-    return expected_in(base, slot) if base.rewards.plays[slot] == 0 else math.nan
+    return 0.0 if base.rewards.plays[slot] == 0 else math.nan
 
 
 UNBELIEVING = with_rule(AsymptoticUCBState, "Unbelieving", expected=expected_of_untried)

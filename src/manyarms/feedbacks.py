@@ -230,6 +230,11 @@ class Feedback(Spec, abc.ABC, abstract=True):
         """Whether something is told and later told otherwise."""
         return self.pending is not None
 
+    @property
+    def keeps_order(self) -> bool:
+        """Whether answers come in the order of the asks, after delays that follow from the round alone, and once."""
+        return False
+
 
 class AtOnceRule(Nothing):
     """Before the next ask."""
@@ -309,6 +314,11 @@ class Batches(Feedback):
         """The first of a batch waits for all others."""
         return self.size - 1
 
+    @property
+    def keeps_order(self) -> bool:
+        """Within a batch and from one to the next."""
+        return True
+
 
 def heard_with_batch(rule: BatchesRule, key: int, round: int, reward: float) -> int:
     """When the batch is full."""
@@ -358,6 +368,11 @@ class Delayed(Feedback):
     def longest(self) -> int:
         """That of the delay."""
         return longest_of(self.rounds)
+
+    @property
+    def keeps_order(self) -> bool:
+        """If all take equally long."""
+        return isinstance(self.rounds, int)
 
 
 def heard_after_delay(rule: DelayedRule, key: int, round: int, reward: float) -> int:

@@ -46,6 +46,18 @@ class Post(NamedTuple):
     key: int = UNSET_KEY
 
 
+class Queue(NamedTuple):
+    """The same for answers that keep the order of the asks: the next that is due is the oldest."""
+
+    rule: Any
+    manner: Any
+    asks: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    mask: int
+    key: int = UNSET_KEY
+    oldest: int = 1  # the round of the oldest open ask; the next round, if there is none
+
+
 class Believed(Nothing):
     """An open ask is the policy's own business."""
 
@@ -56,20 +68,22 @@ class Assumed(NamedTuple):
     reward: float
 
 
-def new_post(feedback: Feedback) -> NoPost | Post:
+def new_post(feedback: Feedback) -> NoPost | Queue | Post:
     """The post for a feedback, with room for the open asks of one replication."""
     if isinstance(feedback, AtOnce):
         return NoPost()
     places = 1 << feedback.longest.bit_length()  # a power of two above the longest delay
-    return Post(
-        rule=feedback.rule(),
-        manner=Believed() if feedback.pending is None else Assumed(reward=feedback.pending),
-        last=np.zeros(places, dtype=np.int64),
-        after=np.zeros(2 * places, dtype=np.int64),  # asks, then knots
-        asks=np.zeros(4 * places, dtype=np.int64),
-        numbers=np.zeros(4 * places, dtype=np.float64),
-        mask=places - 1,
-    )
+    parts = {
+        "rule": feedback.rule(),
+        "manner": Believed() if feedback.pending is None else Assumed(reward=feedback.pending),
+        "asks": np.zeros(4 * places, dtype=np.int64),
+        "numbers": np.zeros(4 * places, dtype=np.float64),
+        "mask": places - 1,
+    }
+    if feedback.keeps_order:
+        return Queue(**parts)
+    knots = np.zeros(places, dtype=np.int64)
+    return Post(last=knots, after=np.zeros(2 * places, dtype=np.int64), **parts)  # after asks, then after knots
 
 
 def begin_post(post: Post, key: int) -> Post:
@@ -101,7 +115,7 @@ def deliver_late(post: Post, policy: Any, world: Any, choice: Choice, round: int
 
 
 @kernel
-def put(post: Post, ask: int, choice: Choice, reward: float, presumed: float) -> None:
+def put(post: Any, ask: int, choice: Choice, reward: float, presumed: float) -> None:
     """Keep an ask."""
     post.asks[u64(4 * ask)] = choice.slot
     post.asks[u64(4 * ask + 1)] = choice.arm
@@ -135,15 +149,21 @@ def hang(post: Post, ask: int, due: int) -> None:
 
 
 @kernel
-def heard(post: Post, policy: Any, ask: int, round: int) -> Any:
-    """What is due of an ask comes in this round."""
-    choice = Choice(
+def choice_of(post: Any, ask: int) -> Choice:
+    """What an ask was."""
+    return Choice(
         slot=post.asks[u64(4 * ask)],
         arm=post.asks[u64(4 * ask + 1)],
         probability=post.numbers[u64(4 * ask)],
         block=post.asks[u64(4 * ask + 2)],
         round=post.asks[u64(4 * ask + 3)],
     )
+
+
+@kernel
+def heard(post: Post, policy: Any, ask: int, round: int) -> Any:
+    """What is due of an ask comes in this round."""
+    choice = choice_of(post, ask)
     age = round - choice.round
     told, more = answer_at(post.rule, post.key, choice.round, age, post.numbers[u64(4 * ask + 1)])
     presumed = post.numbers[u64(4 * ask + 2)]
@@ -154,6 +174,34 @@ def heard(post: Post, policy: Any, ask: int, round: int) -> Any:
 
 
 register(Post, begin=begin_post, deliver=deliver_late)
+
+
+def begin_queue(post: Queue, key: int) -> Queue:
+    """Nothing is open."""
+    return replaced(post, key=stream_key(key, FEEDBACK_STREAM, 0), oldest=1)
+
+
+def deliver_in_order(
+    post: Queue, policy: Any, world: Any, choice: Choice, round: int, reward: float
+) -> tuple[Queue, Any]:
+    """Tell, or put the ask at the end; then hand out what is due, from the oldest on."""
+    delay = first_answer(post.rule, post.key, round, reward)
+    if delay == 0:
+        policy = tell(policy, choice, reward)
+    else:
+        policy, presumed = opened(post.manner, policy, choice)
+        put(post, round & post.mask, choice, reward, presumed)
+    policy = follow(policy, world)
+    oldest = post.oldest
+    while oldest < round and oldest + first_answer(post.rule, post.key, oldest, 0.0) <= round:
+        ask = oldest & post.mask
+        presumed, told = post.numbers[u64(4 * ask + 2)], post.numbers[u64(4 * ask + 1)]
+        policy = follow(closed(post.manner, policy, choice_of(post, ask), presumed, told, False), world)
+        oldest += 1
+    return replaced(post, oldest=oldest if delay > 0 else round + 1), policy
+
+
+register(Queue, begin=begin_queue, deliver=deliver_in_order)
 
 # ---------------------------------------------------------------- what a policy is told of open asks
 

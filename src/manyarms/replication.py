@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from .compiled import compile_errors, kernel, loop
 from .contract import Counts, ask, begin, counts, deliver, is_cramped, observe, pull, record
-from .policies.base import Policy, check_corrections, checked_slots
-from .post import NoPost, Post, new_post
+from .policies.base import Policy, check_corrections, check_pending, checked_slots
+from .post import NoPost, Post, Queue, new_post
 from .streams import policy_key, replication_key
 from .trace import COLUMNS, Log, NoLog, new_log
 from .world import World
@@ -124,7 +124,7 @@ class States(NamedTuple):
 
     policy: Any
     world: Any
-    post: NoPost | Post
+    post: NoPost | Queue | Post
     log: Log | NoLog
 
 
@@ -148,7 +148,9 @@ class Run:
         self.job = job
         self.spec = spec.with_horizon(job.horizon)
         self.slots = checked_slots(self.spec, job.horizon)
-        check_corrections(self.spec, job.world.feedback.corrects, f"feedback={job.world.feedback.label()}")
+        feedback = job.world.feedback
+        check_corrections(self.spec, feedback.corrects, f"feedback={feedback.label()}")
+        check_pending(self.spec, feedback.pending is not None, f"feedback={feedback.label()}")
         self.label = np.uint64(self.spec.digest())
         self.logs: dict[int, Log] = {}
         try:

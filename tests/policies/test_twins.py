@@ -75,6 +75,8 @@ CONVERSIONS = ma.Conversions(ma.LogUniform(least=1, longest=30), timeout=12, lat
 CORRECTED = [
     CONVERSIONS,
     ma.Lost(0.2, CONVERSIONS),
+]
+PENDING = [
     CONVERSIONS.replace(pending=0.0),
     ma.Batches(7, pending=0.5),
     ma.Lost(0.2, ma.Delayed(5), pending=0.25),
@@ -84,7 +86,8 @@ CORRECTED = [
 def check_late(spec, rounds):
     """In every feedback that it takes, and two worlds; returns the rewards ignored in all."""
     ignored = 0
-    for number, feedback in enumerate(LATE + (CORRECTED if spec.takes_corrections else [])):
+    taken = LATE + (CORRECTED if spec.takes_corrections else []) + (PENDING if spec.takes_pending else [])
+    for number, feedback in enumerate(taken):
         for world in (FLIPS, WEAR):
             late = world.replace(feedback=feedback)
             ignored += check_plainly(spec, late, rounds, seed=number, replication=number % 3).ignored
@@ -160,8 +163,11 @@ def test_any_policy_with_any_feedback_plays_as_its_twin(spec, world, feedback, r
 def test_any_policy_that_takes_corrections_plays_as_its_twin(spec, world, feedback, pending, rounds, seed):
     if isinstance(feedback, ma.Conversions):
         feedback = feedback.replace(late="corrected")
-    for late in (feedback, feedback.replace(pending=pending), ma.Lost(0.2, feedback, pending=pending)):
-        check_plainly(spec, world.replace(feedback=late), rounds, seed)
+    late = [feedback, ma.Lost(0.2, feedback)]
+    if spec.takes_pending:
+        late += [feedback.replace(pending=pending), ma.Lost(0.2, feedback, pending=pending)]
+    for feedback in late:
+        check_plainly(spec, world.replace(feedback=feedback), rounds, seed)
 
 
 def checked(spec, world, horizon, seed):

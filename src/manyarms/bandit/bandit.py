@@ -13,7 +13,7 @@ import numpy as np
 
 from ..atomic import at_once
 from ..contract import Choice, ask, correct, counts
-from ..policies.base import Policy, check_corrections
+from ..policies.base import Policy, check_corrections, check_pending
 from ..replication import begun_policy
 from ..snapshots import (
     VERSION,
@@ -144,10 +144,10 @@ class Bandit(Listener):
         self.correctable = count("Bandit", "correctable", correctable, least=0)
         if on_timeout is not None and timeout is None:
             raise ValueError("Bandit: on_timeout is a reward for when the time is over; give a timeout too")
-        check_corrections(self.policy, pending is not None, f"pending={pending!r}")
-        check_corrections(self.policy, self.correctable > 0, f"correctable={correctable!r}")
         self._pending = None if pending is None else scaled(pending, self.reward_range, "pending")
         self._on_timeout = None if on_timeout is None else scaled(on_timeout, self.reward_range, "on_timeout")
+        check_pending(self.policy, pending is not None, f"pending={pending!r}")
+        check_corrections(self.policy, self.correctable > 0, f"correctable={correctable!r}")
 
     def __repr__(self) -> str:
         return (

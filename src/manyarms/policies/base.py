@@ -22,6 +22,7 @@ class Policy(Spec, abc.ABC, abstract=True):
     kind: ClassVar[str] = "policy"
     sees_means: ClassVar[bool] = False  # an oracle, for simulations only
     takes_corrections: bool = False  # whether a reward that was told can be replaced by another
+    takes_pending: bool = False  # whether rewards may be assumed until they come: it does nothing that cannot be undone
     restarts_when: ClassVar[str] = ""  # in words, where there is more to say than that it does
     presets: ClassVar[dict[str, dict[str, Any]]] = {}  # name -> what the settings left at None are then
     settings_type: ClassVar[type]  # of the named tuple that a state keeps of the spec, if there is much to keep
@@ -166,6 +167,16 @@ def check_corrections(policy: Policy, are_needed: bool, by: str) -> None:
         raise ValueError(
             f"{policy.label()} takes no corrections, which {by} needs: a reward that was told stays. Do "
             'without, or choose a policy that takes them, such as ma.SSUCB(beta=1.0) (beta as a number, not "auto")'
+        )
+
+
+def check_pending(policy: Policy, is_needed: bool, by: str) -> None:
+    """Refuse what a policy cannot do, or cannot undo."""
+    check_corrections(policy, is_needed, by)
+    if is_needed and not policy.takes_pending:
+        raise ValueError(
+            f"{policy.label()} takes no assumed rewards, which {by} needs: it drops arms or restarts for what it is "
+            "told, and a correction does not undo that. Do without, or choose ma.Subsample or ma.SSUCB"
         )
 
 

@@ -179,6 +179,11 @@ class FixedSubsample(tails.SubsamplingPolicy, abstract=True):
     beta: tails.Beta
 
     @property
+    def takes_pending(self) -> bool:  # type: ignore[override]
+        """No arm is dropped while its block lasts."""
+        return self.takes_corrections
+
+    @property
     def is_published(self) -> bool:
         """Whether the size is that behind the figure of Suk & Kim."""
         return False

@@ -7,11 +7,15 @@ import pytest
 
 import manyarms as ma
 from manyarms import lab, policies
+from manyarms.contract import ask, begin, defer, settle
 from manyarms.feedbacks import first_answer
 from manyarms.lab.questions import late
+from manyarms.replication import play_replications, replicate
 from manyarms.streams import stream_key
+from manyarms.trace import COLUMNS
 from tests.lab.questions.test_rates import REPLICATIONS, result_of
 from verification import late as verification
+from verification import late_rules
 
 COST = 0.5  # regret for each open ask
 
@@ -86,11 +90,11 @@ def test_the_figure_has_a_row_for_each_world():
 
 
 def test_a_small_real_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(late, "POLICIES", {name: late.POLICIES[name] for name in ("KFailure", "UniformPlay")})
+    monkeypatch.setattr(late, "POLICIES", {"UniformPlay": late.POLICIES["UniformPlay"]})
     monkeypatch.setattr(late, "HORIZON", 200)
     monkeypatch.setattr(late, "SIZES", (10,))
     results = [lab.read_result(path) for path in lab.run(late.late(replications=2), tmp_path)]
-    (still,) = (row for row in late.shares(results, "still") if row["policy"] == "UniformPlay")
+    (still,) = late.shares(results, "still")
     assert {value for name, value in still.items() if name not in ("policy", "reward at once")} == {"1.000"}
     sections = lab.findings(results)
     assert [section.heading for section in sections] == [
@@ -105,17 +109,30 @@ def test_a_small_real_run(tmp_path, monkeypatch):
 # ---------------------------------------------------------------- verification/late.py
 
 
+@pytest.fixture
+def plainly(monkeypatch):
+    """In plain Python: what is compiled for a test of a few hundred rounds costs more than it saves."""
+
+    def plain_rewards(policy, world, horizon, replications, seed):
+        run = replicate(policy, world, horizon, replications, seed, loop=play_replications.function)
+        return run.out[:, -1, COLUMNS.index("reward")] / horizon
+
+    for module in (verification, late_rules):
+        monkeypatch.setattr(module, "rewards", plain_rewards)
+    return plain_rewards
+
+
 @pytest.mark.parametrize("size", [1, 10, 64])
-def test_batches_in_plain_python_are_those_of_the_loop(size):
+def test_batches_by_verbs_are_those_of_the_loop(size, plainly):
     policy = ma.Elimination(beta=1.0, threshold=0.02)
     plain = verification.play_in_batches(policy, size, 300, seed=3, replication=1)
     world = verification.CRASHES.replace(feedback=ma.Batches(size))
-    assert plain.reward == verification.rewards(policy, world, 300, 2, seed=3)[1]
+    assert plain.reward == plainly(policy, world, 300, 2, seed=3)[1]
     assert plain.ignored == 0.0
     assert (plain.gone > 0.0) == (size > 1)
 
 
-def test_rows_say_whether_what_was_wanted_is_met(monkeypatch):
+def test_rows_say_whether_what_was_wanted_is_met(monkeypatch, plainly):
     monkeypatch.setattr(verification, "SIZES", (10,))
     (row,) = verification.batch_rows("it", ma.UniformPlay(), 200, 2, 1, seed=1)
     assert (row["share"], row["met"]) == ("1.000", "yes")
@@ -123,11 +140,43 @@ def test_rows_say_whether_what_was_wanted_is_met(monkeypatch):
     assert row["met"] in ("yes", "no")
 
 
-@pytest.mark.compiled
-def test_rows_of_conversions_and_of_time(monkeypatch):
+def test_conversions_are_heard_of_in_three_ways(monkeypatch, plainly):
     monkeypatch.setattr(verification, "TIMEOUT", 50)
     row = verification.conversion_row("Subsample(Greedy)", "means up to 0.1", 500, 2, seed=1)
     assert list(row)[2:] == ["at once", *verification.HEARD, "at least 0.95"]
-    monkeypatch.setattr(verification, "LATE", {"late": ma.Delayed(5)})
+    assert row["at least 0.95"] == ("yes" if float(row["provisional"]) >= 0.95 else "no")
+
+
+@pytest.mark.compiled
+def test_time_is_a_ratio(monkeypatch):
+    monkeypatch.setattr(verification, "LATE", {"late": ma.Batches(5)})
     (timed,) = verification.time_rows("it", ma.UniformPlay(), 2_000, turns=1)
     assert float(timed["ratio"]) > 0.0
+
+
+# ---------------------------------------------------------------- verification/late_rules.py
+
+
+@pytest.mark.parametrize("name", late_rules.RULES)
+def test_other_rules_play(name, monkeypatch, plainly):
+    monkeypatch.setattr(late_rules, "SIZES", (8,))
+    row = late_rules.rule_row(name, "crashes", late_rules.CRASHES, 200, 1, seed=1)
+    assert 0.0 < float(row["batches of 8"]) < 2.0
+
+
+def test_with_answers_at_once_belief_does_not_matter(plainly):
+    rules = [late_rules.RULES[f"SSUCB, {rule}"] for rule in ("expected", "ignored")]
+    believing, unbelieving = (plainly(rule, late_rules.CRASHES, 300, 2, seed=3) for rule in rules)
+    assert believing.tolist() == unbelieving.tolist()
+
+
+def test_a_block_that_waits_ends_by_answers():
+    policy = late_rules.RULES["Elimination, own answers"].with_horizon(100)
+    state = begin(policy.start(100), np.uint64(3))
+    length = state.block.left
+    for round in range(1, 3 * length):
+        state, _ = defer(state, ask(state, round))
+    assert (state.block.left, state.counts.blocks) == (length, 1)
+    for round in range(1, length + 1):
+        state = settle(state, ask(state, round), np.nan, 1.0)
+    assert state.counts.blocks == 2
