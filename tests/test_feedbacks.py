@@ -208,6 +208,18 @@ def test_what_a_policy_cannot_correct_is_refused_before_anything_is_played(feedb
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("policy", [ma.Elimination(beta=1.0), ma.Blackbox(ma.UCB(), beta=1.0)])
+def test_assumed_rewards_are_refused_where_a_correction_cannot_undo_what_they_did(policy):
+    for feedback in (ma.Batches(5, pending=0.0), ma.Lost(0.1, pending=0.0)):
+        with pytest.raises(ValueError, match="takes no assumed rewards") as raised:
+            ma.simulate({"it": policy}, ma.World(ma.Uniform(), feedback=feedback), 10_000_000)
+        assert feedback.label() in str(raised.value)
+        assert str(raised.value).endswith("choose ma.Subsample or ma.SSUCB")
+    assert ma.SSUCB(beta=1.0).takes_pending
+    assert not ma.SSUCB(beta="auto").takes_pending
+
+
+@pytest.mark.once
 def test_who_takes_corrections():
     for policy in (ma.SSUCB(beta=1.0), ma.Elimination(beta=1.0), ma.Blackbox(ma.Thompson(), beta=2.0)):
         check_corrections(policy, True, "this")
