@@ -54,6 +54,7 @@ class Queue(NamedTuple):
     asks: NDArray[np.int64]
     numbers: NDArray[np.float64]
     mask: int
+    longest: int  # how long the oldest can be open
     key: int = UNSET_KEY
     oldest: int = 1  # the round of the oldest open ask; the next round, if there is none
 
@@ -81,7 +82,7 @@ def new_post(feedback: Feedback) -> NoPost | Queue | Post:
         "mask": places - 1,
     }
     if feedback.keeps_order:
-        return Queue(**parts)
+        return Queue(longest=feedback.longest, **parts)
     knots = np.zeros(places, dtype=np.int64)
     return Post(last=knots, after=np.zeros(2 * places, dtype=np.int64), **parts)  # after asks, then after knots
 
@@ -193,7 +194,7 @@ def deliver_in_order(
         put(post, round & post.mask, choice, reward, presumed)
     policy = follow(policy, world)
     oldest = post.oldest
-    while oldest < round and oldest + first_answer(post.rule, post.key, oldest, 0.0) <= round:
+    while oldest < round and (delay == 0 or round - oldest >= post.longest):  # what is told at once ends a batch
         ask = oldest & post.mask
         presumed, told = post.numbers[u64(4 * ask + 2)], post.numbers[u64(4 * ask + 1)]
         policy = follow(closed(post.manner, policy, choice_of(post, ask), presumed, told, False), world)
