@@ -232,7 +232,7 @@ class Feedback(Spec, abc.ABC, abstract=True):
 
     @property
     def keeps_order(self) -> bool:
-        """Whether answers come once and in order: each after the longest delay, or all that are open with one at once."""
+        """Whether answers come once and in order: each after the longest delay, or all open ones with one at once."""
         return False
 
 
