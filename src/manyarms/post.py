@@ -40,7 +40,7 @@ class Post(NamedTuple):
     manner: Any  # what a policy is told of an open ask
     last: NDArray[np.int64]  # place of a round to come -> the last ask that is due then, or the knot of that place
     after: NDArray[np.int64]  # ask, or knot -> the ask that is due next in the same round; -1 for none
-    asks: NDArray[np.int64]  # for each ask: slot, arm, block and round
+    asks: NDArray[np.int64]  # for each ask: slot, arm, block, nothing
     numbers: NDArray[np.float64]  # for each ask: probability, reward, what the policy takes the reward to be, nothing
     mask: int  # places - 1; their number is a power of two
     key: int = UNSET_KEY
@@ -121,7 +121,6 @@ def put(post: Any, ask: int, choice: Choice, reward: float, presumed: float) -> 
     post.asks[u64(4 * ask)] = choice.slot
     post.asks[u64(4 * ask + 1)] = choice.arm
     post.asks[u64(4 * ask + 2)] = choice.block
-    post.asks[u64(4 * ask + 3)] = choice.round
     post.numbers[u64(4 * ask)] = choice.probability
     post.numbers[u64(4 * ask + 1)] = reward
     post.numbers[u64(4 * ask + 2)] = presumed
@@ -150,22 +149,22 @@ def hang(post: Post, ask: int, due: int) -> None:
 
 
 @kernel
-def choice_of(post: Any, ask: int) -> Choice:
-    """What an ask was."""
+def choice_of(post: Any, ask: int, round: int) -> Choice:
+    """What the ask of a round was."""
     return Choice(
         slot=post.asks[u64(4 * ask)],
         arm=post.asks[u64(4 * ask + 1)],
         probability=post.numbers[u64(4 * ask)],
         block=post.asks[u64(4 * ask + 2)],
-        round=post.asks[u64(4 * ask + 3)],
+        round=round,
     )
 
 
 @kernel
 def heard(post: Post, policy: Any, ask: int, round: int) -> Any:
     """What is due of an ask comes in this round."""
-    choice = choice_of(post, ask)
-    age = round - choice.round
+    age = (round - ask) & post.mask
+    choice = choice_of(post, ask, round - age)
     told, more = answer_at(post.rule, post.key, choice.round, age, post.numbers[u64(4 * ask + 1)])
     presumed = post.numbers[u64(4 * ask + 2)]
     if more > 0:
@@ -197,7 +196,7 @@ def deliver_in_order(
     while oldest < round and (delay == 0 or round - oldest >= post.longest):  # what is told at once ends a batch
         ask = oldest & post.mask
         presumed, told = post.numbers[u64(4 * ask + 2)], post.numbers[u64(4 * ask + 1)]
-        policy = follow(closed(post.manner, policy, choice_of(post, ask), presumed, told, False), world)
+        policy = follow(closed(post.manner, policy, choice_of(post, ask, oldest), presumed, told, False), world)
         oldest += 1
     return replaced(post, oldest=oldest if delay > 0 else round + 1), policy
 
