@@ -16,7 +16,6 @@ from manyarms.tables import Table
 POLICIES = {
     "Elimination": (ma.Elimination(beta=1.0), {}),
     "Elimination, auto": (ma.Elimination(beta="auto"), {}),
-    "Elimination, provisional": (ma.Elimination(beta=1.0), {"pending": 0.0}),
     "Elimination, timeout": (ma.Elimination(beta=1.0), {"timeout": 1e9, "on_timeout": 0.0}),
     "Blackbox(UCB)": (ma.Blackbox(ma.UCB(), beta=1.0), {}),
     "SSUCB": (ma.SSUCB(beta=1.0), {}),
