@@ -15,6 +15,7 @@ import manyarms as ma
 from manyarms.checks import examples
 from manyarms.compiled import loop
 from manyarms.feedbacks import LONGEST_DELAY, QUANTILES, answer_at, delay_of, delay_state, first_answer
+from manyarms.lab import Study
 from manyarms.policies.base import check_corrections
 from manyarms.streams import FEEDBACK_STREAM, bits_at, replication_key, stream_key
 from tests.reference.post import last_word, letters_of
@@ -217,6 +218,14 @@ def test_assumed_rewards_are_refused_where_a_correction_cannot_undo_what_they_di
         assert str(raised.value).endswith("choose ma.Subsample or ma.SSUCB")
     assert ma.SSUCB(beta=1.0).takes_pending
     assert not ma.SSUCB(beta="auto").takes_pending
+
+
+@pytest.mark.once
+def test_a_study_is_refused_as_a_whole_if_one_of_its_policies_cannot_play_it():
+    world = ma.World(ma.Uniform(), feedback=ma.Batches(10, pending=0.0))
+    policies = {"good": ma.SSUCB(beta=1.0), "bad": ma.Elimination(beta=1.0)}
+    with pytest.raises(ValueError, match=r"Elimination.* takes no assumed rewards, which feedback=Batches"):
+        Study.of("late", policies, {"late": world}, [100], replications=2)
 
 
 @pytest.mark.once

@@ -20,7 +20,7 @@ from .specs import Fraction, Positive, Spec, among, count, exported, number, of_
 from .streams import bits_at, u64, uniform
 
 LONGEST_DELAY = 2**24
-"""An open ask takes some 70 bytes in every replication; more rounds than this, over 1 GB, are taken for a mistake."""
+"""An open ask takes some 90 bytes in every replication; more rounds than this, some 3 GB, are taken for a mistake."""
 
 # delay_of(delay, bits) -> rounds, from 0 to the longest.
 delay_of = verb("delay_of")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .compiled import compile_errors, kernel, loop
 from .contract import Counts, ask, begin, counts, deliver, is_cramped, observe, pull, record
-from .policies.base import Policy, check_corrections, check_pending, checked_slots
+from .policies.base import Policy, check_feedback, checked_slots
 from .post import NoPost, Post, Queue, new_post
 from .streams import policy_key, replication_key
 from .trace import COLUMNS, Log, NoLog, new_log
@@ -148,9 +148,7 @@ class Run:
         self.job = job
         self.spec = spec.with_horizon(job.horizon)
         self.slots = checked_slots(self.spec, job.horizon)
-        feedback = job.world.feedback
-        check_corrections(self.spec, feedback.corrects, f"feedback={feedback.label()}")
-        check_pending(self.spec, feedback.pending is not None, f"feedback={feedback.label()}")
+        check_feedback(self.spec, job.world.feedback)
         self.label = np.uint64(self.spec.digest())
         self.logs: dict[int, Log] = {}
         try:

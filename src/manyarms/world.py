@@ -10,7 +10,7 @@ after round t is counted when round t + 1 is played.
 """
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from .drifts.memoryless import Still
 from .feedbacks import AtOnce, Feedback
 from .noises import Bernoulli, Noise
 from .reservoirs import Reservoir
-from .specs import Fraction, Spec
+from .specs import Fraction, Spec, of_kind
 from .streams import ARM_STREAM, DRIFT_STREAM, NOISE_STREAM, UNSET_KEY, address, bits_at, bits_of, stream_key
 
 
@@ -76,7 +76,7 @@ class World(Spec):
     drift: Drift = Still()
     noise: Noise = Bernoulli()
     top: Fraction = 1.0
-    feedback: Feedback = AtOnce()
+    feedback: Annotated[Feedback, of_kind(Feedback, "ma.Delayed(100)")] = AtOnce()
 
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values; without a word on answers that come at once.

@@ -203,6 +203,20 @@ def test_a_clock_that_runs_backwards_does_no_harm():
     assert bandit.expire(30) == [3, 4]
 
 
+def test_times_that_come_out_of_order_do_not_add_up():
+    bandit = ma.Bandit(ONE_BLOCK, 1, timeout=30)
+    first = bandit.ask(now=1000)
+    for _ in range(200):  # two servers, 10 apart
+        bandit.tell(bandit.ask(now=1010), 0.0, now=1000)
+    assert bandit.tell(first, 1.0, now=1029) is ma.Told.COUNTED
+
+
+def test_a_time_beyond_all_clocks_is_refused():
+    bandit = ma.Bandit(ONE_BLOCK, 1, timeout=30)
+    with pytest.raises(ValueError, match=r"now must be a time, in seconds for example, not 1e\+308"):
+        bandit.ask(now=1e308)
+
+
 def test_a_loaded_bandit_goes_on_with_any_clock(tmp_path):
     path = tmp_path / "bandit.json"
     bandit = ma.Bandit(ONE_BLOCK, 1, timeout=10, pending=0.0, correctable=3)

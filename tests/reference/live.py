@@ -33,7 +33,8 @@ class LiveModel:
         self.decisions = []
         self.finals = []  # decisions in the order in which they were closed with a reward
         self.told = self.timed_out = self.ignored = self.last_timed_out = 0
-        self.time = self.reading = None
+        self.time = None
+        self.set_back = 0
         self.blocks, self.first_arm = 0, 0
         self.size = 0
         self.next_block()
@@ -143,14 +144,14 @@ class LiveModel:
     # Time.
 
     def look(self, reading):
-        """Time passes as the clock goes on, and stands still where it is set back."""
+        """Time stands still where readings come out of order; a clock far behind was set back, and time goes on."""
         if self.timeout is None:
             return []
-        if self.time is None:
-            self.time = reading
-        else:
-            self.time += max(reading - self.reading, 0)
-        self.reading = reading
+        shown = reading + self.set_back
+        if self.time is not None and self.time - shown >= self.timeout:
+            self.set_back += self.time - shown
+            shown = self.time
+        self.time = shown if self.time is None else max(self.time, shown)
         due = [one for one in self.open() if self.time - one.since >= self.timeout]
         for one in due:
             self.close(one, self.on_timeout)

@@ -286,7 +286,8 @@ class Bandit(Listener):
         if identity not in self._remembered.told:
             raise KeyError(
                 f"Bandit.correct: decision {identity} is not among the last {self.correctable} that were given a "
-                "reward, and what it was is forgotten; remember more of them: Bandit(…, correctable=…)"
+                "reward: it had none (forgotten, or timed out without pending and on_timeout), or it was longer ago; "
+                "remember more of them: Bandit(…, correctable=…)"
             )
         self._defer_newest()
         choice, told = self._remembered.told[identity]
@@ -323,7 +324,7 @@ class Bandit(Listener):
     def _look_at_clock(self, now: float | None) -> list[int]:
         """Close the decisions whose time is over, the oldest first."""
         assert self.timeout is not None
-        due = self._timeline.at(now) - self.timeout
+        due = self._timeline.at(now, self.timeout) - self.timeout
         closed: list[int] = []
         while (oldest := self._open.oldest()) is not None and oldest[1] <= due:
             identity = oldest[0]

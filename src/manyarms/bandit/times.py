@@ -8,15 +8,22 @@ from ..specs import number
 Clock = Callable[[], float]
 
 
+FURTHEST = 1e100
+"""No clock shows more, and sums of such times are still numbers."""
+
+
 class Timeline:
-    """The time by a clock that may be set back: it then goes on from where it was.
+    """The time, which never goes back.
+
+    Readings may come a little out of order, by less than ``patience``: time stands still meanwhile. A clock that is
+    further behind was set back, or is another one: time goes on from where it was.
 
     Examples
     --------
-    >>> readings = iter([100.0, 107.0, 5.0, 6.0])
+    >>> readings = iter([100.0, 107.0, 104.0, 108.0, 5.0, 6.0])
     >>> timeline = Timeline(lambda: next(readings))
-    >>> [timeline.at(None) for _ in range(4)]
-    [100.0, 107.0, 107.0, 108.0]
+    >>> [timeline.at(None, patience=60.0) for _ in range(6)]
+    [100.0, 107.0, 107.0, 108.0, 108.0, 109.0]
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -26,14 +33,16 @@ class Timeline:
         self.time = 0.0  # never goes back
         self.lost = 0.0  # by how much the clock was set back, in all
 
-    def at(self, now: Any) -> float:
+    def at(self, now: Any, patience: float) -> float:
         """The time at this reading of the clock, or at that of the moment."""
-        time = number("Bandit", "now", self.clock() if now is None else now) + self.lost
-        if time < self.time:
-            self.lost += self.time - time
-            time = self.time
-        self.time = time
-        return time
+        reading = number("Bandit", "now", self.clock() if now is None else now)
+        if abs(reading) > FURTHEST:
+            raise ValueError(f"Bandit: now must be a time, in seconds for example, not {reading!r}")
+        behind = self.time - (reading + self.lost)
+        if behind >= patience:
+            self.lost += behind
+        self.time = max(self.time, reading + self.lost)
+        return self.time
 
     def to_json(self) -> dict[str, float]:
         """All but the clock, as plain JSON values."""

@@ -180,6 +180,13 @@ def check_pending(policy: Policy, is_needed: bool, by: str) -> None:
         )
 
 
+def check_feedback(policy: Policy, feedback: Any) -> None:
+    """Refuse a world whose feedback asks for more."""
+    by = f"feedback={feedback.label()}"
+    check_corrections(policy, feedback.corrects, by)
+    check_pending(policy, feedback.pending is not None, by)
+
+
 MOST_SLOTS = 2**27
 """More slots than this, some 5 GB, are taken for a mistake."""
 

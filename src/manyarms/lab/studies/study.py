@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...engine import LONGEST_RUN, checkpoint_rounds
-from ...policies.base import Policy, checked_slots
+from ...policies.base import Policy, check_feedback, checked_slots
 from ...specs import Count, Spec, checked_seed, checks_of, count, several, spec_from_json
 from ...world import World
 
@@ -86,6 +86,7 @@ def checked_cells(owner: str, name: str, cells: Any) -> tuple[Cell, ...]:
         if horizon > LONGEST_RUN:
             raise ValueError(f"{owner}: horizons must be at most {LONGEST_RUN} (2^31 - 1), not {horizon}")
         checked_slots(cell.policy.with_horizon(horizon), horizon)
+        check_feedback(cell.policy, cell.world.feedback)
         key = (cell.world_name, cell.policy_name, horizon)
         if key in found:
             raise ValueError(f"{owner}: the cell {cell.label!r} is there twice; give worlds other names")
