@@ -4,7 +4,7 @@
     python benchmarks/gpu.py --quick              # rounds a second, beside the best in the ledger: a minute
     PYTHONPATH=old/src python benchmarks/gpu.py --quick     # the same of another checkout: only what all have is used
     python benchmarks/gpu.py --draw gpu.json gpu.png
-    python benchmarks/gpu.py --all                # every policy, and every kind of world: the same numbers?
+    python benchmarks/gpu.py --all                # every policy, feedback and kind of world: the same numbers? Long.
     ncu -k regex:play -c 1 python benchmarks/gpu.py --only Elimination --horizon 60000
 
 Every timing is one call of ``simulate``: results copied back and 64 checkpoints included, compilation not.
@@ -141,10 +141,21 @@ def equality(horizon, replications, seeds):
 
 
 def all_equal():
-    """The same for every policy of the package in one world, and for every kind of world."""
+    """The same for every policy of the package in one world and with every feedback that it takes, and every world."""
+    from manyarms.feedbacks import Feedback  # which an older checkout need not have
+
     specs = examples()
-    pairs = [(spec, BUSY_WORLD) for spec in specs if isinstance(spec, ma.Policy)]
+    policies = [spec for spec in specs if isinstance(spec, ma.Policy)]
+    pairs = [(spec, BUSY_WORLD) for spec in policies]
     pairs += [(ma.Elimination(beta=1.0), spec) for spec in specs if isinstance(spec, ma.World)]
+    pairs += [
+        (policy, BUSY_WORLD.replace(feedback=feedback))
+        for policy in policies
+        for feedback in specs
+        if isinstance(feedback, Feedback)
+        and (policy.takes_corrections or not feedback.corrects)
+        and (policy.takes_pending or feedback.pending is None)
+    ]
     return [compared(policy.label(), policy, world.label(), world, 3000, 96, [5]) for policy, world in pairs]
 
 
