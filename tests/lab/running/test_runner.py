@@ -759,6 +759,11 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(tmp_path):
 # ---------------------------------------------------------------- a cluster
 
 
+def test_two_clusters_on_one_machine_are_no_error():
+    with cluster_executor("local:1") as one, cluster_executor("local:1") as other:  # warnings are errors here
+        assert one.submit(abs, -1).result() == other.submit(abs, -1).result() == 1
+
+
 @pytest.mark.compiled
 def test_on_a_cluster_with_a_worker_killed_the_bytes_are_the_same(tmp_path, monkeypatch):
     undisturbed = run(small_study(replications=60), tmp_path / "here")

@@ -51,7 +51,7 @@ def cluster_executor(where: str, modules: Mapping[str, str] | None = None) -> It
                 cluster = dask.LocalCluster(
                     n_workers=processes,
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # any free port: two clusters on one machine are no error
                     silence_logs=logging.CRITICAL,  # what matters comes back as an exception
                 )
                 address = stack.enter_context(cluster)
