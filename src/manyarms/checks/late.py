@@ -26,19 +26,19 @@ class Heard(NamedTuple):
     told: float = math.nan  # of a correction: what was told before
 
 
-class Listener(NamedTuple):
+class Scribe(NamedTuple):
     """In place of a policy, as plain Python: it writes down what it hears."""
 
     heard: list[Heard]
 
 
-def _hears(state: Listener, *what: Any) -> Listener:
+def _hears(state: Scribe, *what: Any) -> Scribe:
     state.heard.append(Heard(*what))
     return state
 
 
 register(
-    Listener,
+    Scribe,
     tell=lambda state, choice, reward: _hears(state, "tell", choice, reward),
     defer=lambda state, choice: (_hears(state, "defer", choice), math.nan),
     settle=lambda state, choice, presumed, reward: _hears(state, "settle", choice, reward),
@@ -55,9 +55,9 @@ class Messenger:
 
     def heard(self, choice: Choice, round: int, reward: float) -> list[Heard]:
         """Between the ask of a round and the next, in order."""
-        listener = Listener(heard=[])
-        self.post, _ = deliver(self.post, listener, None, choice, round, reward)
-        return listener.heard
+        scribe = Scribe(heard=[])
+        self.post, _ = deliver(self.post, scribe, None, choice, round, reward)
+        return scribe.heard
 
 
 def told_of(policy: Any, heard: Heard, presumed: dict[int, float]) -> Any:
