@@ -34,5 +34,6 @@ from .shifts import finite_significant_shifts as finite_significant_shifts
 from .shifts import first_unsafe_round as first_unsafe_round
 from .shifts import significant_shifts as significant_shifts
 from .stream import ShiftStream as ShiftStream
+from .values import upper_value as upper_value
 from .variation import Variation as Variation
 from .variation import realized_variation as realized_variation
