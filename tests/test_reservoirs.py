@@ -8,9 +8,10 @@ from scipy import stats
 
 import manyarms as ma
 from manyarms.compiled import loop
-from manyarms.contract import fresh_mean
+from manyarms.contract import fresh_mean, fresh_mean_in
 from manyarms.streams import bits_at, replication_key, uniform
-from tests.worlds import DRAWS, check_distribution, check_share, exactly
+from tests.reference.world import NaiveWorld
+from tests.worlds import DRAWS, begun, check_distribution, check_share, exactly, play
 
 # Reservoirs
 
@@ -143,6 +144,42 @@ def test_mixture_weighs_its_parts_and_leaves_them_as_they_are():
         check_distribution(inside, part.cdf, part.ppf(np.linspace(0.001, 0.999, 999)))
     for value in (0.75, 1.0):
         check_share((means == value).sum(), DRAWS, 1 / 16, tests=6)
+
+
+@exactly
+@given(
+    factor=st.sampled_from([0.25, 1.0, 3.0]),
+    over=st.integers(1, 50),
+    rounds=st.lists(st.integers(1, 80), min_size=1, max_size=20, unique=True).map(sorted),
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_a_trend_is_by_the_round_of_the_first_play_as_in_the_naive_world(factor, over, rounds, seed):
+    # Each arm is played twice, and the second play finds what the first has left.
+    world = ma.World(ma.Trending(ma.PowerLaw(0.7, top=0.6), factor, over), ma.Crash(0.2), ma.Exact())
+    arms = [*range(len(rounds)), *range(len(rounds))]
+    rounds = [*rounds, *(round + 100 for round in rounds)]
+    _, path = play(begun(world, slots=20, seed=seed), arms, rounds)
+    naive = NaiveWorld(world, seed, 0)
+    assert path.tolist() == [list(naive.pull(arm, t)) for arm, t in zip(arms, rounds, strict=True)]
+
+
+def test_a_trend_goes_from_1_to_its_factor_and_stays():
+    for parts in (ma.Empirical([0.5]), ma.Mixture([ma.Empirical([0.5]), ma.Empirical([0.5])])):
+        trend = ma.Trending(parts, factor=3.0, over=4).start()
+        found = [fresh_mean_in(trend, 7, round) for round in (1, 2, 3, 5, 100)]
+        assert found == [0.5, 0.75, 1.0, 1.0, 1.0]  # they stop at 1
+        assert fresh_mean(trend, 7) == 0.5
+    within = ma.Mixture([ma.Trending(ma.Empirical([0.5]), 0.5, over=2), ma.Empirical([0.5])], weights=[1e6, 1]).start()
+    assert [fresh_mean_in(within, 7, round) for round in (1, 2, 3)] == [0.5, 0.375, 0.25]
+    assert fresh_mean(within, 7) == 0.5
+
+
+def test_top_and_tail_of_a_trend():
+    rising, falling = (ma.Trending(ma.PowerLaw(2.0, top=0.3), factor, over=10) for factor in (2.0, 0.5))
+    assert (rising.top, rising.tail) == (0.6, 2.0)
+    assert (falling.top, falling.tail) == (0.3, 2.0)
+    stopped = ma.Trending(ma.PowerLaw(2.0), 2.0, over=10)
+    assert (stopped.top, stopped.tail) == (1.0, None)
 
 
 def test_mixture_weights_are_scaled():

@@ -23,7 +23,7 @@ def world():
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     "spec",
-    [skeleton("policy.py").Auditions.examples()[0], skeleton("base.py").EpsilonGreedy(epsilon=0.3), world()],
+    [skeleton("policy.py").Auditions.examples()[0], skeleton("base.py").Curious(epsilon=0.3), world()],
     ids=["policy", "base", "world"],
 )
 def test_skeletons_keep_every_promise(spec):
@@ -83,7 +83,7 @@ def test_skeletons_show_the_rules_that_are_easy_to_miss():
     ("file", "name", "values", "message"),
     [
         ("policy.py", "Auditions", {"arms": 0}, "Auditions: arms must be a whole number of at least 1, not 0"),
-        ("base.py", "EpsilonGreedy", {"epsilon": 2}, r"EpsilonGreedy: epsilon must lie in \[0, 1\], not 2"),
+        ("base.py", "Curious", {"epsilon": 2}, r"Curious: epsilon must lie in \[0, 1\], not 2"),
         ("reservoir.py", "Shelves", {"means": ()}, "Shelves: means is empty; give at least one number"),
         ("reservoir.py", "Shelves", {"means": (0.5, 2)}, r"Shelves: each of the means must lie in \[0, 1\], not 2"),
         ("drift.py", "Gusts", {"size": 0}, "Gusts: size must be above 0, not 0"),

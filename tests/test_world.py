@@ -62,7 +62,7 @@ def test_the_change_after_the_last_round_is_not_counted():
 def test_an_arm_that_comes_to_a_slot_is_fresh():
     world = ma.World(ma.Uniform(), ma.JumpAt(2, -1.0), ma.Exact())
     state = begun(world)
-    first = [preview(state, arm) for arm in range(3)]
+    first = [preview(state, arm, 1) for arm in range(3)]
     assert len(set(first)) == 3
     seen = []
     for round, arm in enumerate([0, 0, 0, 1, 1, 2, 2], start=1):
@@ -211,7 +211,7 @@ def play_in_turn(world, key, out):
         out[entry, 0] = mean
         out[entry, 1] = next_mean
         out[entry, 2] = reward
-        out[entry, 3] = preview(world, entry)
+        out[entry, 3] = preview(world, entry, 1)
     out[-1, 0] = world.variation
     out[-1, 1] = world.rotting_variation
     out[-1, 2] = world.changes
@@ -232,6 +232,11 @@ ALL_KINDS = [
         ma.PowerLaw(1.5),
         ma.Phases([ma.Still(), ma.Adversary(2, 0.2), ma.Rotting("1/t"), ma.Rising(0.01)], ends=[20, 150, 200]),
         ma.GapUniform(),
+    ),
+    ma.World(
+        ma.Trending(ma.Mixture([ma.PowerLaw(2.0), ma.Empirical([0.2])]), factor=1.7, over=200),
+        ma.Stages([ma.Rising(0.01), ma.Crash(0.1)], ends=[20]),
+        ma.Bernoulli(),
     ),
 ]
 
@@ -315,6 +320,11 @@ BAD_INPUT = [
     (lambda: ma.Phases([ma.Still(), ma.Rotting()], [0]), "Phases", "ends", "0"),
     (lambda: ma.Phases([ma.Still(), ma.Rotting()], [1.5]), "Phases", "ends", "1.5"),
     (lambda: ma.Phases([ma.Still(), ma.Rotting(), ma.Still()], [5, 5]), "Phases", "ends", "[5, 5]"),
+    (lambda: ma.Stages([ma.Still(), ma.Rotting()], [1, 2]), "Stages", "ends", "2"),
+    (lambda: ma.Stages([ma.Still(), ma.Rotting(), ma.Still()], [5, 5]), "Stages", "ends", "[5, 5]"),
+    (lambda: ma.Trending(ma.Uniform(), 0.0, 10), "Trending", "factor", "0.0"),
+    (lambda: ma.Trending(ma.Uniform(), 2.0, 0), "Trending", "over", "0"),
+    (lambda: ma.Trending(3, 2.0, 10), "Trending", "reservoir", "3"),
     (lambda: ma.Adversary(patience=0), "Adversary", "patience", "0"),
     (lambda: ma.Fatigue(0, 0.1), "Fatigue", "after", "0"),
     (lambda: ma.Fatigue(1.5, 0.1), "Fatigue", "after", "1.5"),
@@ -376,7 +386,11 @@ def mixtures(draw, parts):
     return ma.Mixture(chosen, draw(st.one_of(st.none(), some)))
 
 
-reservoirs = st.recursive(plain_reservoirs, mixtures, max_leaves=8)
+def made_of(parts):
+    return st.one_of(mixtures(parts), st.builds(ma.Trending, parts, sizes, st.integers(1, 10**9)))
+
+
+reservoirs = st.recursive(plain_reservoirs, made_of, max_leaves=8)
 plain_drifts = st.one_of(
     st.just(ma.Still()),
     st.builds(ma.Rotting, rates),
@@ -391,14 +405,14 @@ plain_drifts = st.one_of(
 
 
 @st.composite
-def phases(draw, parts):
+def spans(draw, parts):
     chosen = draw(st.lists(parts, min_size=2, max_size=4))
     size = len(chosen) - 1
     ends = draw(st.lists(st.integers(1, 10**9), min_size=size, max_size=size, unique=True))
-    return ma.Phases(chosen, sorted(ends))
+    return draw(st.sampled_from([ma.Phases, ma.Stages]))(chosen, sorted(ends))
 
 
-drifts = st.recursive(plain_drifts, phases, max_leaves=6)
+drifts = st.recursive(plain_drifts, spans, max_leaves=6)
 noises = st.one_of(
     st.sampled_from([ma.Bernoulli(), ma.GapUniform(), ma.Exact()]),
     st.builds(ma.BetaNoise, sizes),
@@ -427,9 +441,9 @@ def test_every_kind_of_world_is_in_the_strategies():
         if getattr(spec, "kind", None) in kinds and dataclasses.is_dataclass(spec)
     }
     assert defined == {
-        "World", "PowerLaw", "Uniform", "BetaDistributed", "Empirical", "Mixture",
+        "World", "PowerLaw", "Uniform", "BetaDistributed", "Empirical", "Mixture", "Trending",
         "Still", "Rotting", "Rising", "Crash", "JumpAt", "Phases", "RandomWalk", "Adversary", "Turnover", "Fatigue",
-        "Bernoulli", "GapUniform", "BetaNoise", "Exact",
+        "Stages", "Bernoulli", "GapUniform", "BetaNoise", "Exact",
     }  # fmt: skip
 
 

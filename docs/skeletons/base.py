@@ -1,4 +1,4 @@
-"""EpsilonGreedy: now and then any arm, else the one with the best mean reward.
+"""Curious: now and then any arm, else the one with the best mean reward.
 
 Copy this file to write a base: a finite-armed policy that ``Blackbox``, ``Subsample`` and others run on the arms they
 have drawn. It speaks of slots 0 … arms - 1 and knows nothing of arms, blocks and restarts.
@@ -8,6 +8,8 @@ Source: Sutton & Barto, "Reinforcement Learning" (1998), Section 2.2.
 Symbols: epsilon -> epsilon; Q(a) -> sums / plays.
 
 Deviations: every arm is played once first.
+
+The package's own `EpsilonGreedy` makes the same choices, and finds the best arm in a tree.
 """
 
 import dataclasses
@@ -23,7 +25,7 @@ from manyarms.specs import Fraction
 from manyarms.streams import bits_at, follow, index_below, uniform
 
 
-class EpsilonGreedyState(NamedTuple):
+class CuriousState(NamedTuple):
     """A run over one subsample: numbers and arrays."""
 
     epsilon: float
@@ -32,7 +34,7 @@ class EpsilonGreedyState(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class EpsilonGreedy(Base):
+class Curious(Base):
     """Any arm with probability epsilon, else the best so far.
 
     Parameters
@@ -43,23 +45,23 @@ class EpsilonGreedy(Base):
 
     epsilon: Fraction = 0.1  # a type that checks its values; others are in manyarms.specs
 
-    def start(self, slots: int) -> EpsilonGreedyState:
+    def start(self, slots: int) -> CuriousState:
         """Room for ``slots`` arms; first values are the business of ``renew``."""
-        return EpsilonGreedyState(
+        return CuriousState(
             epsilon=self.epsilon,
             arms=0,
             rewards=new_rewards(slots),
         )
 
 
-def renew(base: EpsilonGreedyState, arms: int, horizon: float, log_horizon: float) -> EpsilonGreedyState:
+def renew(base: CuriousState, arms: int, horizon: float, log_horizon: float) -> CuriousState:
     """A new problem of so many arms; nothing of the one before may be left. There may be room for more arms."""
     forget(base.rewards, arms)
     return replaced(base, arms=arms)
 
 
 @kernel  # helpers that kernels call are marked
-def best_slot(base: EpsilonGreedyState) -> int:
+def best_slot(base: CuriousState) -> int:
     """The slot with the best mean reward; the first of several. Arms that were not played come before all others."""
     best = 0
     largest = -np.inf
@@ -72,7 +74,7 @@ def best_slot(base: EpsilonGreedyState) -> int:
     return best
 
 
-def pick(base: EpsilonGreedyState, key: int, round: int) -> tuple[int, float]:
+def pick(base: CuriousState, key: int, round: int) -> tuple[int, float]:
     """A slot, and the probability of choosing it. Changes nothing.
 
     Random numbers belong to the number of the ask; the second one for the same ask follows the first.
@@ -88,19 +90,17 @@ def pick(base: EpsilonGreedyState, key: int, round: int) -> tuple[int, float]:
     return slot, probability
 
 
-def learn(base: EpsilonGreedyState, choice: Choice, reward: float) -> EpsilonGreedyState:
+def learn(base: CuriousState, choice: Choice, reward: float) -> CuriousState:
     """Whoever runs the base has seen to it that the choice is of this problem."""
     earn(base.rewards, choice.slot, reward)
     return base
 
 
-def revise(base: EpsilonGreedyState, slot: int, plays: int, total: float) -> EpsilonGreedyState:
+def revise(base: CuriousState, slot: int, plays: int, total: float) -> CuriousState:
     """Late answers: an open ask was learned as a play that paid ``expected``, and here that is put right."""
     add_to(base.rewards, slot, plays, total)
     return base
 
 
 # plays_in and expected_in read ``rewards``: how often a slot was played, and its mean reward, 0 before the first.
-register(
-    EpsilonGreedyState, renew=renew, pick=pick, learn=learn, revise=revise, expected=expected_in, plays_of=plays_in
-)
+register(CuriousState, renew=renew, pick=pick, learn=learn, revise=revise, expected=expected_in, plays_of=plays_in)

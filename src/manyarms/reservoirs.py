@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arithmetic import power
-from .contract import fresh_mean, register
-from .specs import Fraction, Part, Positive, exported, two_or_more
+from .compiled import kernel
+from .contract import fresh_mean_in, register
+from .specs import Count, Fraction, Part, Positive, exported, two_or_more
 from .streams import beta_draw, follow, index_below, uniform
 
 
@@ -314,14 +315,87 @@ class Mixture(Reservoir):
         return min(known) if len(known) == len(tails) else None
 
 
-def mixture_mean(mixture: MixtureState, bits: int) -> float:
+@kernel
+def mixture_mean_in(mixture: MixtureState, bits: int, round: int) -> float:
     """Pass on fresh bits, so that the choice of the reservoir says nothing about the mean."""
     if uniform(bits) < mixture.share:
-        return float(fresh_mean(mixture.first, follow(bits, 1)))
-    return float(fresh_mean(mixture.rest, follow(bits, 2)))
+        return float(fresh_mean_in(mixture.first, follow(bits, 1), round))
+    return float(fresh_mean_in(mixture.rest, follow(bits, 2), round))
 
 
-register(MixtureState, fresh_mean=mixture_mean)
+register(
+    MixtureState, fresh_mean=lambda mixture, bits: mixture_mean_in(mixture, bits, 1), fresh_mean_in=mixture_mean_in
+)
+
+
+class TrendingState(NamedTuple):
+    """How a reservoir that changes is carried through the loop."""
+
+    reservoir: Any
+    factor: float
+    over: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Trending(Reservoir):
+    """Fresh arms get better or worse as time goes by; those that were drawn keep what they have.
+
+    The first mean of an arm is what another reservoir gives it, times a factor that moves evenly from 1 in the first
+    round to ``factor``, and stays there.
+
+    Parameters
+    ----------
+    reservoir
+        Where arms come from in the first round.
+    factor
+        By what their means are multiplied in the end; means stop at 1.
+    over
+        In how many rounds it gets there.
+
+    Examples
+    --------
+    A catalogue whose new items are half as good after 100,000 rounds:
+
+    >>> import manyarms as ma
+    >>> fading = ma.Trending(ma.PowerLaw(beta=2.0, top=0.3), factor=0.5, over=100_000)
+    >>> fading.top, fading.tail
+    (0.3, 2.0)
+    """
+
+    tried_with: ClassVar = ({"reservoir": PowerLaw(beta=2.0, top=0.6), "factor": 0.25, "over": 400},)
+
+    reservoir: Reservoir
+    factor: Positive
+    over: Count
+
+    def start(self) -> TrendingState:
+        """The state that the compiled loop carries."""
+        return TrendingState(reservoir=self.reservoir.start(), factor=self.factor, over=self.over)
+
+    @property
+    def top(self) -> float:
+        """The best mean an arm can begin with, whenever that is."""
+        return min(self.reservoir.top * max(self.factor, 1.0), 1.0)
+
+    @property
+    def tail(self) -> float | None:
+        """That of the reservoir, unless means stop at 1."""
+        return self.reservoir.tail if self.reservoir.top * self.factor <= 1.0 else None
+
+
+@kernel
+def factor_in(trend: TrendingState, round: int) -> float:
+    """By what first means are multiplied in a round."""
+    return 1.0 + (trend.factor - 1.0) * min((round - 1) / trend.over, 1.0)
+
+
+@kernel
+def trending_mean_in(trend: TrendingState, bits: int, round: int) -> float:
+    """The first mean, times the factor of the round."""
+    return min(factor_in(trend, round) * float(fresh_mean_in(trend.reservoir, bits, round)), 1.0)
+
+
+register(TrendingState, fresh_mean=lambda trend, bits: trending_mean_in(trend, bits, 1), fresh_mean_in=trending_mean_in)
 
 
 def _exp(exponent: float) -> float:

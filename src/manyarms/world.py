@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiled import kernel, load_both, rarely, replaced, store_both
-from .contract import Play, begin, fresh_mean, moved, register, reward_of
+from .contract import Play, begin, fresh_mean_in, moved, register, reward_of
 from .drifts.base import Drift
 from .drifts.memoryless import Still
 from .feedbacks import AtOnce, Feedback
@@ -78,6 +78,14 @@ class World(Spec):
     top: Fraction = 1.0
     feedback: Annotated[Feedback, of_kind(Feedback, "ma.Delayed(100)")] = AtOnce()
 
+    @property
+    def regret_is_from_the_best(self) -> bool:
+        """Whether regret is counted from the best mean that a fresh arm can have.
+
+        Else it is mostly the same for everybody, whatever they do, and rewards say more.
+        """
+        return self.top == self.reservoir.top
+
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values; without a word on answers that come at once.
 
@@ -119,9 +127,9 @@ def begin_world(world: WorldState, key: int) -> WorldState:
 
 
 @kernel
-def preview_world(world: WorldState, arm: int) -> float:
-    """The mean with which an arm begins."""
-    return float(fresh_mean(world.reservoir, bits_at(world.arm_key, arm, 0)))
+def preview_world(world: WorldState, arm: int, round: int) -> float:
+    """The mean with which an arm begins that is first played in this round."""
+    return float(fresh_mean_in(world.reservoir, bits_at(world.arm_key, arm, 0), round))
 
 
 def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[WorldState, float, float, float]:
@@ -129,7 +137,7 @@ def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[Worl
     visit, mean = load_both(world.visits, world.means, slot)
     if rarely(visit >> 32 != arm):  # a fresh arm
         visit = address(arm, 0)
-        mean = preview_world(world, arm)
+        mean = preview_world(world, arm, round)
     reward = reward_of(world.noise, mean, bits_of(world.noise_key, visit))
     drift, target = moved(
         world.drift,

@@ -48,6 +48,11 @@ PATHS = [
         0.5,
         lambda mean, t, n: mean if t <= 2 else mean - 0.1 if t <= 4 else mean + 0.05 if t <= 999 else mean + 0.5,
     ),
+    (
+        ma.Stages([ma.Rising("10%"), ma.Still(), ma.Rotting(0.1)], ends=[3, 5]),
+        0.5,
+        lambda mean, t, n: 1.1 * mean if n <= 3 else mean if n <= 5 else mean - 0.1,
+    ),
 ]
 
 
@@ -188,6 +193,25 @@ def test_arms_tire_by_their_own_plays_as_in_the_naive_world(after, rate, arms, s
         own = path[np.array(arms) == arm, 0]
         assert (own[: after + 1] == own[0]).all()
         assert (np.diff(own[after:]) < 0.0).all() or rate == 0.0 or own[-1] == 0.0
+
+
+@exactly
+@given(
+    end=st.integers(1, 9),
+    rise=st.sampled_from([0.0, 0.02, "5%"]),
+    arms=st.lists(st.integers(0, 3), min_size=1, max_size=60),
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_stages_are_those_of_the_arm_as_in_the_naive_world(end, rise, arms, seed):
+    drift = ma.Stages([ma.Rising(rise), ma.Rotting("3%"), ma.JumpAt(20, 0.3)], ends=[end, end + 4])
+    world = ma.World(ma.PowerLaw(0.7, top=0.4), drift, ma.Bernoulli())
+    _, path = play(begun(world, slots=4, seed=seed), arms)
+    naive = NaiveWorld(world, seed, 0)
+    assert path.tolist() == [list(naive.pull(arm, t)) for t, arm in enumerate(arms, start=1)]
+    for arm in set(arms):
+        own = path[np.array(arms) == arm, 0]
+        assert (np.diff(own[: end + 1]) >= 0.0).all()
+        assert (np.diff(own[end : end + 5]) <= 0.0).all()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from manyarms.arithmetic import power
 from manyarms.policies import blackbox as fast
 
 from .sizes import assumed_horizon, blackbox_size, log
-from .subsample import base_hears
+from .subsample import base_hears, chosen
 from .tail import Tail, estimate_for
 from .twins import calibrated, from_preset, known, new_twin, twin_of
 
@@ -53,7 +53,7 @@ def blackbox(
             end = t + 2**m
             while t < end:  # line 6
                 # Line 7: play as the base chooses.
-                heard = yield subsample[base.pick(t)], 1.0
+                heard = yield chosen(base, subsample, t)
                 t += heard.is_round
                 if heard.what in ("told", "settled") and heard.ask.arm in subsample:
                     tail.saw(heard.ask.arm, heard.reward)

@@ -46,6 +46,10 @@ class Dense:
     def pick(self, t):
         return first_of_the_largest(self.indices())  # ties go to the lower place
 
+    def probability(self, place):
+        """With which the place was picked; where it is not known, 1 is stated."""
+        return 1.0
+
     def learn(self, place, reward):
         self.sums[place] += self.counted(reward)
         self.plays[place] += 1

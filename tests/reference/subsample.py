@@ -24,6 +24,12 @@ SSUCB_PRESETS = {
 }
 
 
+def chosen(base, arms, t):
+    """The arm that a base chooses, and its probability."""
+    place = base.pick(t)
+    return arms[place], base.probability(place)
+
+
 def base_hears(base, place, heard, presumed):
     """What a base makes of a round of its block.
 
@@ -66,7 +72,7 @@ def subsample(counts, new_base, *, beta, arms=None, horizon=None, published=Fals
         presumed = {}
         end = t + length if ends else math.inf
         while t < end:
-            heard = yield drawn[base.pick(t)], 1.0
+            heard = yield chosen(base, drawn, t)
             t += heard.is_round
             if heard.ask.block == counts.blocks:
                 base_hears(base, drawn.index(heard.ask.arm), heard, presumed)

@@ -1,4 +1,4 @@
-"""Thompson sampling with Beta(1 + S, 1 + F), and its Beta numbers from the published recipe.
+"""Thompson sampling with Beta(a + S, b + F), and its Beta numbers from the published recipe.
 
 A Gamma(a) number, a >= 1, by Marsaglia & Tsang (2000), with d = a - 1/3 and c = 1 / sqrt(9 d): take a normal x and a
 uniform u until v = (1 + c x)^3 > 0 and log u < x^2 / 2 + d - d v + d log v; the number is d v. A Beta(a, b) number is
@@ -14,7 +14,8 @@ from .twins import twin_of
 
 
 def gamma_number(bits, a):
-    d = a - 1.0 / 3.0
+    """For a < 1: Gamma(a + 1), times the power 1 / a of a uniform number."""
+    d = (a if a >= 1.0 else a + 1.0) - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     step = 0
     while True:
@@ -24,7 +25,7 @@ def gamma_number(bits, a):
         x = math.sqrt(-2.0 * math.log(1.0 - one)) * math.cos(2.0 * math.pi * two)
         v = (1.0 + c * x) ** 3
         if v > 0.0 and math.log(1.0 - three) < x * x / 2 + d - d * v + d * math.log(v):
-            return d * v
+            return d * v if a >= 1.0 else d * v * (1.0 - uniform(splitmix64(bits, step + 1))) ** (1.0 / a)
 
 
 def beta_number(bits, a, b):
@@ -40,13 +41,15 @@ def beta_number(bits, a, b):
 class Thompson(Dense):
     """Its sums are successes; parts of one, for rewards between 0 and 1."""
 
-    def __init__(self, arms, horizon, log_horizon, key):
+    def __init__(self, arms, horizon, log_horizon, key, prior):
         super().__init__(arms, horizon, log_horizon)
         self.key = key
+        self.prior = prior
 
     def pick(self, t):
+        a, b = self.prior
         draws = [
-            beta_number(bits_at(self.key, t, place), 1.0 + successes, 1.0 + (plays - successes))
+            beta_number(bits_at(self.key, t, place), a + successes, b + (plays - successes))
             for place, (successes, plays) in enumerate(zip(self.sums, self.plays, strict=True))
         ]
         return draws.index(max(draws))
@@ -57,4 +60,4 @@ class Thompson(Dense):
 
 @twin_of("Thompson")
 def new_thompson(spec, setting):
-    return functools.partial(Thompson, key=setting.key)
+    return functools.partial(Thompson, key=setting.key, prior=spec.prior)

@@ -32,22 +32,26 @@ class NaiveWorld:
         self.means = {}
         self.plays = {}
 
-    def drawn(self, bits):
-        """A mean with P(mean > top - x) = (x / top)^beta."""
-        assert type(self.reservoir).__name__ == "PowerLaw"
-        return self.reservoir.top * (1.0 - power(uniform(bits), 1.0 / self.reservoir.beta))
+    def drawn(self, bits, t, reservoir=None):
+        """A mean with P(mean > top - x) = (x / top)^beta; where that changes, as it is in round t."""
+        reservoir = reservoir or self.reservoir
+        if type(reservoir).__name__ == "Trending":
+            part = min((t - 1) / reservoir.over, 1.0)
+            return min((1.0 + (reservoir.factor - 1.0) * part) * self.drawn(bits, t, reservoir.reservoir), 1.0)
+        assert type(reservoir).__name__ == "PowerLaw"
+        return reservoir.top * (1.0 - power(uniform(bits), 1.0 / reservoir.beta))
 
-    def mean(self, arm):
+    def mean(self, arm, t=1):
         if arm not in self.means:
-            self.means[arm] = self.drawn(bits_at(self.arm_key, arm, 0))
+            self.means[arm] = self.drawn(bits_at(self.arm_key, arm, 0), t)
             self.plays[arm] = 0
         return self.means[arm]
 
     def pull(self, arm, t):
         """The mean, the mean after the play, and the reward, which is drawn first."""
-        mean = self.mean(arm)
+        mean = self.mean(arm, t)
         reward = self.reward(mean, uniform(bits_at(self.noise_key, arm, self.plays[arm])))
-        after = min(max(self.moved(arm, mean, t), 0.0), 1.0)
+        after = min(max(self.moved(self.drift, arm, mean, t), 0.0), 1.0)
         self.means[arm] = after
         self.plays[arm] += 1
         return mean, after, reward
@@ -62,9 +66,8 @@ class NaiveWorld:
                 return mean
         raise NotImplementedError(self.noise)
 
-    def moved(self, arm, mean, t):
+    def moved(self, drift, arm, mean, t):
         """Where the played arm's mean goes, before it is clipped."""
-        drift = self.drift
         match type(drift).__name__:
             case "Still":
                 return mean
@@ -80,7 +83,10 @@ class NaiveWorld:
                 bits = bits_at(self.drift_key, arm, self.plays[arm])
                 if uniform(bits) >= drift.probability:
                     return mean
-                return self.drawn(splitmix64(bits, 1)) if drift.to == "fresh" else drift.to
+                return self.drawn(splitmix64(bits, 1), t) if drift.to == "fresh" else drift.to
+            case "Stages":  # by how many ends the arm has passed
+                stage = sum(self.plays[arm] + 1 > end for end in drift.ends)
+                return self.moved(drift.drifts[stage], arm, mean, t)
         raise NotImplementedError(drift)
 
 

@@ -3,6 +3,7 @@
 from ..specs import exported
 from .asymptotic_ucb import AsymptoticUCB as AsymptoticUCB
 from .base import Base as Base
+from .epsilon_greedy import EpsilonGreedy as EpsilonGreedy
 from .kl_ucb import KLUCB as KLUCB
 from .successive_elimination import SuccessiveElimination as SuccessiveElimination
 from .thompson import Thompson as Thompson

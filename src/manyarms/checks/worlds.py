@@ -23,12 +23,12 @@ def same_seed_same_arms(world: World) -> None:
     """The arms of a replication are the same whenever it begins, and other ones have others."""
     key, other = replication_key(SEED, 0), replication_key(SEED, 1)
     used = begin(world.start(3), key)
-    first = [float(preview(used, arm)) for arm in range(200)]
+    first = [float(preview(used, arm, 1)) for arm in range(200)]
     for round in range(1, 50):
         used, _, _, _ = pull(used, round % 3, round % 3, round)
     used = begin(used, other)
-    others = [float(preview(used, arm)) for arm in range(200)]
-    again = [float(preview(begin(used, key), arm)) for arm in range(200)]
+    others = [float(preview(used, arm, 1)) for arm in range(200)]
+    again = [float(preview(begin(used, key), arm, 1)) for arm in range(200)]
     hold(first == again, "the same replication began with other arms the second time")
     hold(first != others or len(set(first)) == 1, "two replications have the same arms")
 
@@ -93,7 +93,7 @@ def plays_are_the_same_for_all(world: World) -> None:
         entries = zip(log.arm.tolist(), log.mean.tolist(), log.next_mean.tolist(), log.reward.tolist(), strict=True)
         for round, (arm, mean, next_mean, reward) in enumerate(entries, start=1):
             where = f"{type(policy).__name__}, round {round}, arm {arm}"
-            wanted = means.get(arm, float(preview(arms, arm)))
+            wanted = means.get(arm, float(preview(arms, arm, round)))
             hold(mean == wanted, f"{where}: its mean is {mean!r}, not {wanted!r}")
             bits = bits_at(noise_key, arm, plays.get(arm, 0))
             wanted = float(reward_of(noise, mean, bits))

@@ -10,6 +10,7 @@ from .memoryless import JumpAt as JumpAt
 from .memoryless import RandomWalk as RandomWalk
 from .memoryless import Still as Still
 from .phases import Phases as Phases
+from .phases import Stages as Stages
 from .trend import Rising as Rising
 from .trend import Rotting as Rotting
 from .turnover import Turnover as Turnover

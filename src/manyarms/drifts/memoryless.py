@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from ..contract import Play, fresh_mean
+from ..contract import Play, fresh_mean_in
 from ..specs import Count, Fraction, Number, Positive, fraction
 from ..streams import bits_at, follow, uniform
 from .base import Drift, register_drift
@@ -182,7 +182,7 @@ def crashed(drift: CrashState, play: Play, reservoir: Any) -> tuple[CrashState, 
     if uniform(bits) < drift.probability:
         mean = drift.level
         if drift.level < 0.0:
-            mean = fresh_mean(reservoir, follow(bits, 1))
+            mean = fresh_mean_in(reservoir, follow(bits, 1), play.round)
     return drift, mean
 
 

@@ -1,16 +1,16 @@
-"""Different drifts in different spans of rounds."""
+"""Different drifts in different spans: of rounds, or of the life of an arm."""
 
 import dataclasses
 import itertools
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from ..compiled import replaced
+from ..compiled import kernel, replaced
 from ..contract import Play, begin, moved
 from ..specs import Count, two_or_more
 from .adversary import Adversary
 from .base import Drift, register_drift
 from .memoryless import Still
-from .trend import Rotting
+from .trend import Rising, Rotting
 
 
 class PhasesState(NamedTuple):
@@ -21,9 +21,40 @@ class PhasesState(NamedTuple):
     later: Any
 
 
+class StagesState(NamedTuple):
+    """As for phases."""
+
+    until: int  # the last play of an arm in the span
+    now: Any
+    later: Any
+
+
 @dataclasses.dataclass(frozen=True)
-class Phases(Drift):
-    """One drift after another.
+class Spans(Drift, abstract=True):
+    """Abstract: one drift after another."""
+
+    drifts: Annotated[tuple[Drift, ...], two_or_more(Drift)]
+    ends: tuple[Count, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        owner, drifts, ends = type(self).__name__, len(self.drifts), len(self.ends)
+        if ends != drifts - 1:
+            raise ValueError(f"{owner}: {drifts} drifts need {drifts - 1} ends (one for each but the last), not {ends}")
+        if any(later <= earlier for earlier, later in itertools.pairwise(self.ends)):
+            raise ValueError(f"{owner}: ends must increase, not {list(self.ends)}")
+
+    def start(self) -> Any:
+        """The state that the compiled loop carries."""
+        state = self.drifts[-1].start()
+        for drift, end in zip(self.drifts[-2::-1], self.ends[::-1], strict=True):
+            state = self.state_type(until=end, now=drift.start(), later=state)
+        return state
+
+
+@dataclasses.dataclass(frozen=True)
+class Phases(Spans):
+    """One drift after another, by rounds.
 
     Parameters
     ----------
@@ -41,39 +72,56 @@ class Phases(Drift):
     (1000, 2000)
     """
 
+    state_type: ClassVar = PhasesState
     tried_with: ClassVar = ({"drifts": (Still(), Rotting(0.01), Adversary(patience=5, size=0.2)), "ends": (50, 100)},)
 
-    drifts: Annotated[tuple[Drift, ...], two_or_more(Drift)]
-    ends: tuple[Count, ...]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        drifts, ends = len(self.drifts), len(self.ends)
-        if ends != drifts - 1:
-            raise ValueError(f"Phases: {drifts} drifts need {drifts - 1} ends (one for each but the last), not {ends}")
-        if any(later <= earlier for earlier, later in itertools.pairwise(self.ends)):
-            raise ValueError(f"Phases: ends must increase, not {list(self.ends)}")
+@dataclasses.dataclass(frozen=True)
+class Stages(Spans):
+    """One drift after another in the life of an arm, by its own plays.
 
-    def start(self) -> Any:
-        """The state that the compiled loop carries."""
-        state = self.drifts[-1].start()
-        for drift, end in zip(self.drifts[-2::-1], self.ends[::-1], strict=True):
-            state = PhasesState(until=end, now=drift.start(), later=state)
-        return state
+    Parameters
+    ----------
+    drifts
+        Two or more drifts, in order.
+    ends
+        The last play of an arm in each stage but the last, increasing.
+
+    Examples
+    --------
+    Novelty: an item gains for its first 100 plays, then people tire of it:
+
+    >>> import manyarms as ma
+    >>> ma.Stages([ma.Rising("0.7%"), ma.Rotting("0.1%")], ends=[100]).ends
+    (100,)
+    """
+
+    state_type: ClassVar = StagesState
+    tried_with: ClassVar = ({"drifts": (Rising(0.02), Rotting("5%"), Still()), "ends": (3, 12)},)
 
 
-def begin_phases(drift: PhasesState, key: int) -> PhasesState:
-    """Begin every phase's drift."""
+def begin_spans(drift: Any, key: int) -> Any:
+    """Begin the drift of every span."""
     return replaced(drift, now=begin(drift.now, key), later=begin(drift.later, key))
 
 
-def moved_in_phase(drift: PhasesState, play: Play, reservoir: Any) -> tuple[PhasesState, float]:
-    """Ask the drift whose span this round belongs to."""
-    if play.round <= drift.until:
+@kernel
+def moved_in_span(drift: Any, is_now: bool, play: Play, reservoir: Any) -> tuple[Any, float]:
+    """Ask the drift of the span, or those after it."""
+    if is_now:
         now, mean = moved(drift.now, play, reservoir)
         return replaced(drift, now=now), mean
     later, mean = moved(drift.later, play, reservoir)
     return replaced(drift, later=later), mean
 
 
-register_drift(PhasesState, moved_in_phase, begin_phases)
+register_drift(
+    PhasesState,
+    lambda drift, play, reservoir: moved_in_span(drift, play.round <= drift.until, play, reservoir),
+    begin_spans,
+)
+register_drift(
+    StagesState,
+    lambda drift, play, reservoir: moved_in_span(drift, play.plays < drift.until, play, reservoir),
+    begin_spans,
+)
