@@ -3,7 +3,8 @@
 No other file of the package imports numba (`manyarms.cuda` imports its GPU half). A ``kernel`` is a small function
 over numbers, arrays and states, which stays an ordinary Python function; a ``loop`` is compiled as a whole, with all
 kernels that it calls inlined, and releases the GIL. So live code runs the kernels as plain Python and never waits for
-a compiler, and a loop compiles exactly the same source. With ``NUMBA_DISABLE_JIT=1`` loops are plain Python too.
+a compiler unless it asks for one, and a loop compiles exactly the same source. With ``NUMBA_DISABLE_JIT=1`` loops are
+plain Python too.
 
 Numba's on-disk cache looks only at the file of the cached function: after an edit in
 another file it would go on with the old kernel. The cache folder is therefore named by a
@@ -394,6 +395,13 @@ def _compiled_row_of(batch: Any, _row: Any) -> Callable[..., Any] | None:
     return cast(Callable[..., Any], names["body"])
 
 
+class Entry(NamedTuple):
+    """A compiled function for one set of argument types, which it does not look at: most of what a call costs."""
+
+    call: Callable[..., Any]
+    returns: Any  # the compiler's type, as ``compiled_type`` has it
+
+
 class Loop:
     """A compiled function, in two copies: one cached on disk, one not.
 
@@ -401,9 +409,9 @@ class Loop:
     other: the cache would not notice an edit of that module.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], nogil: bool = True) -> None:
         self.function = function
-        options = {"nogil": True, "_nrt": False, "error_model": "numpy"}
+        options = {"nogil": nogil, "_nrt": False, "error_model": "numpy"}
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(CACHE_FOLDER or "")  # for our functions, and nobody else's
         try:
@@ -414,17 +422,32 @@ class Loop:
 
     def __call__(self, *args: Any) -> Any:
         """Run the copy that fits the arguments."""
+        return self._with_copy(args, lambda copy: copy(*args))
+
+    def entry(self, *args: Any) -> Entry:
+        """The function compiled for arguments of these types, or loaded so; it is not run."""
+        signature = tuple(map(numba.typeof, args))
+
+        def compiled(copy: Any) -> Entry:
+            copy.compile(signature)
+            found = copy.overloads[signature]
+            return Entry(found.entry_point, found.signature.return_type)
+
+        return cast(Entry, self._with_copy(args, compiled))
+
+    def _with_copy(self, args: tuple[Any, ...], use: Callable[[Any], Any]) -> Any:
+        """What ``use`` makes of the copy that fits the arguments."""
         if all(_is_ours(arg) for arg in args):
             try:
-                return self.cached(*args)
+                return use(self.cached)
             except (OSError, EOFError, pickle.UnpicklingError) as error:
                 # Loops raise none of these: the cache is damaged or cannot be written any more.
                 warnings.warn(
                     f"the compile cache {CACHE_FOLDER} cannot be used ({error}); compiling without it. Delete it",
                     RuntimeWarning,
-                    stacklevel=2,
+                    stacklevel=3,
                 )
-        return self.uncached(*args)
+        return use(self.uncached)
 
     def signatures(self) -> list[Any]:
         """The argument types it has been compiled for in this process."""
@@ -443,11 +466,20 @@ def _is_ours(value: Any) -> bool:
     return modules <= {"builtins", __package__}
 
 
+def compiled_type(value: Any) -> Any:
+    """What the compiler takes a value for, to be compared with others; None if it knows nothing of the kind."""
+    try:
+        return numba.typeof(value)
+    except ValueError:
+        return None
+
+
 @contextlib.contextmanager
-def compile_errors(name: str, target: str = "") -> Iterator[None]:
+def compile_errors(name: str, target: str = "", caller: str = "simulate") -> Iterator[None]:
     """While this lasts, an error of the compiler becomes a short one that says whose kernels it is about.
 
-    ``target`` says for what they are compiled, and what to do instead; nothing for this processor.
+    ``target`` says for what they are compiled, and what to do instead; nothing for this processor. ``caller`` is the
+    function of this package that was called.
     """
     try:
         yield
@@ -456,7 +488,7 @@ def compile_errors(name: str, target: str = "") -> Iterator[None]:
         missing = re.search(r"Untyped global name '(\w+)'.*<class 'function'>", complaint)
         remedy = f"mark {missing[1]} with it" if missing else "see the line below"
         raise TypeError(
-            f"simulate: {name} cannot be compiled{target and ' ' + target}. Kernels may allocate nothing and call only "
+            f"{caller}: {name} cannot be compiled{target and ' ' + target}. Kernels may allocate nothing and call only "
             f"functions marked with @kernel (manyarms.compiled.kernel); {remedy}. The compiler says:\n{complaint}"
         ) from None
 

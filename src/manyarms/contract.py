@@ -157,10 +157,13 @@ pull = verb("pull")
 deliver = verb("deliver")
 # relocate(world, source, target) -> None. The arm in slot ``source`` is in slot ``target`` from now on.
 relocate = verb("relocate")
-# preview(world, arm) -> the first mean of an arm, whether or not it was ever played.
+# preview(world, arm, round) -> the mean with which an arm begins that is first played in this round; whether or not it
+# was ever played.
 preview = verb("preview")
 # fresh_mean(reservoir, bits) -> mean.
 fresh_mean = verb("fresh_mean")
+# fresh_mean_in(reservoir, bits, round) -> the same, of a reservoir that is another in every round.
+fresh_mean_in = verb("fresh_mean_in", default=lambda reservoir, bits, _: fresh_mean(reservoir, bits))
 # moved(drift, play, reservoir) -> (drift, mean). The played arm's mean from now on.
 moved = verb("moved")
 # reward_of(noise, mean, bits) -> reward.

@@ -9,7 +9,7 @@ import pytest
 
 import manyarms as ma
 from manyarms import contract
-from manyarms.bandit import bandit, listener
+from manyarms.bandit import kernels, listener
 from manyarms.checks import BUSY_WORLD, examples
 from manyarms.contract import ask, counts, tell
 from manyarms.replication import play_replications, replicate
@@ -36,10 +36,10 @@ class Heard:
 
     def __init__(self, monkeypatch):
         self.calls = []
-        for name in ("tell", "defer", "settle", "lose", "correct"):
-            call = self.listening(name, getattr(contract, name))
-            for module in (listener, bandit):
-                monkeypatch.setattr(module, name, call, raising=False)
+        names = ("tell", "defer", "settle", "lose", "correct")
+        calls = {name: self.listening(name, getattr(contract, name)) for name in names}
+        monkeypatch.setattr(listener, "PLAIN", listener.PLAIN._replace(**calls))
+        monkeypatch.setattr(kernels, "_READY", {})
 
     def listening(self, name, verb):
         def call(state, choice, *numbers):

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import manyarms as ma
+from manyarms.bandit import kernels
+from manyarms.compiled import IS_COMPILING
 from tests.reference.live import LiveModel
 
 ARMS = 3
@@ -28,6 +30,7 @@ class LiveBandit(RuleBasedStateMachine):
         seed=st.integers(0, 3),
     )
     def start(self, has_blocks, pending, timeout, on_timeout, correctable, seed):
+        kernels._READY.clear()  # so that it begins as plain Python
         on_timeout = None if timeout is None else on_timeout
         policy = ma.Subsample(ma.Greedy(), beta=1.0, arms=ARMS, horizon="doubling" if has_blocks else 10_000)
         self.clock = 1000.0
@@ -103,9 +106,16 @@ class LiveBandit(RuleBasedStateMachine):
         assert self.bandit.expire() == expected
 
     @rule()
-    def save_and_load(self):
+    def warm(self):
+        assert self.bandit.warm() == IS_COMPILING
+
+    @rule(is_elsewhere=st.booleans())
+    def save_and_load(self, is_elsewhere):
         text = json.dumps(self.bandit.to_json(), allow_nan=False)
+        if is_elsewhere:
+            kernels._READY.clear()  # as in a new process, in which nothing is compiled
         self.bandit = ma.Bandit.from_json(json.loads(text), clock=lambda: self.clock)
+        assert self.bandit.is_compiled == bool(kernels._READY)
         assert json.dumps(self.bandit.to_json()) == text
 
     @invariant()
@@ -119,6 +129,9 @@ class LiveBandit(RuleBasedStateMachine):
         for slot in range(model.size):
             rewards = model.rewards_of(model.first_arm + slot)
             assert (state.base.rewards.plays[slot], state.base.rewards.sums[slot]) == (len(rewards), sum(rewards))
+
+    def teardown(self):
+        kernels._READY.clear()
 
 
 LiveBandit.TestCase.settings = settings(

@@ -1,7 +1,7 @@
 """Bandit: a policy that is asked and told, live.
 
 It calls the same kernels as the simulation, as plain Python: nothing is compiled, and the
-decisions are those of the simulation to the bit.
+decisions are those of the simulation to the bit; or compiled, after ``Bandit.warm``, with the same bits.
 
 A tell may come late and in any order: the policy is told which decisions are open, and the weight of a reward belongs
 to its decision. What becomes of late, lost, provisional, timed-out and corrected ones is in docs/live.md.

@@ -12,12 +12,13 @@ from typing import Any, Self, overload
 import numpy as np
 
 from ..atomic import at_once
-from ..contract import Choice, ask, correct, counts
+from ..contract import Choice, counts
 from ..policies.base import Policy, check_corrections, check_pending
 from ..replication import begun_policy
 from ..snapshots import (
     VERSION,
     SnapshotError,
+    check_rule,
     check_seal,
     check_version,
     rows_from_json,
@@ -30,6 +31,7 @@ from ..snapshots import (
 from ..specs import checked_seed, count, plain_number, positive, spec_from_json
 from .arms import KnownArms
 from .decisions import Decision, Limits, NoMoreItems, Told
+from .kernels import make_ready
 from .listener import FIRST_ROUNDS, Listener
 from .rewards import checked_reward_range, scaled
 from .times import Clock, Timeline
@@ -200,7 +202,7 @@ class Bandit(Listener):
 
     def _decide(self) -> Decision:
         self._defer_newest()
-        choice = Choice(*map(plain_number, ask(self._state, self.asked + 1)))
+        choice = Choice(*map(plain_number, self._kernels.ask(self._held, self.asked + 1)))
         is_new = choice.arm not in self._known.positions
         if is_new:
             self._known.add(choice.arm)
@@ -291,7 +293,7 @@ class Bandit(Listener):
             )
         self._defer_newest()
         choice, told = self._remembered.told[identity]
-        is_counted = self._heard(correct(self._state, choice, told, value))
+        is_counted = self._heard(self._kernels.correct(self._held, choice, told, value))
         self._remembered.told[identity] = choice, value
         return Told.CORRECTED if is_counted else Told.IGNORED
 
@@ -380,6 +382,44 @@ class Bandit(Listener):
                     "another probability; the one given is another bandit's"
                 )
         return int(identity)
+
+    def warm(self) -> bool:
+        """Have the kernels compiled, or loaded from the compile cache, and go on with them: the same decisions, faster.
+
+        Meanwhile other threads may ask and tell. Once a bandit is warm, bandits of policies with the same type of state
+        that are made or loaded in this process are so from their start. What it takes, and when to call it, is in
+        docs/live.md.
+
+        Returns
+        -------
+        bool
+            Whether the bandit is compiled now; False if the compiler is switched off (``NUMBA_DISABLE_JIT=1``).
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> bandit = ma.Bandit(ma.UniformPlay(), seed=7)
+        >>> decision = bandit.ask()
+        >>> bandit.warm() == bandit.is_compiled
+        True
+        >>> bandit.tell(decision, reward=1.0)
+        <Told.COUNTED: 'counted'>
+        """
+        name = self.policy.label()
+        is_ready = make_ready(self.policy.start(FIRST_ROUNDS), name)  # without the lock: it may take seconds
+        with self._lock:
+            self._state = self._state
+            if is_ready and not self.is_compiled:
+                raise TypeError(
+                    f"Bandit.warm: {name} stays plain Python: a field of its state has not kept the type that it has "
+                    "at the start"
+                )
+            return self.is_compiled
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it calls compiled kernels."""
+        return self._compiled is not None
 
     @property
     def open_decisions(self) -> list[int]:
@@ -485,6 +525,7 @@ class Bandit(Listener):
     def from_json(cls, values: Any, items: Iterable[Any] | None = None, *, clock: Clock = time.time) -> Self:
         """The bandit that ``to_json`` described."""
         check_version(values)
+        check_rule(values)
         try:
             is_older = values["version"] < VERSION
             current = from_version_2(values) if is_older else values

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from ..contract import Choice, correct, counts, defer, lose, settle, tell
+from ..contract import Choice, counts
 from ..policies.base import Policy, checked_slots
 from ..replication import begun_policy
 from ..states import enlarged
 from .decisions import OpenDecisions, Remembered
+from .kernels import PLAIN, Compiled, Kernels, ready_for
 
 FIRST_ROUNDS = 1024
 """A new bandit has room for this many rounds; the room doubles when it is used up."""
@@ -20,6 +21,9 @@ class Listener:
     replication: int
     correctable: int
     _pending: float | None  # what the reward of an open ask is assumed to be, from 0 to 1
+    _held: Any  # the policy's state as the kernels return it
+    _kernels: Kernels  # plain or compiled
+    _compiled: Compiled | None  # whose kernels they are then
 
     def _begin(self) -> None:
         """Nothing has been asked."""
@@ -31,6 +35,17 @@ class Listener:
         self._state = begun_policy(self.policy, self._rounds, self.seed, self.replication)
         self._counts = counts(self._state)
 
+    @property
+    def _state(self) -> Any:
+        """The policy's state, the same whichever kernels returned it."""
+        return self._held if self._compiled is None else self._compiled.read(self._held)
+
+    @_state.setter
+    def _state(self, state: Any) -> None:
+        self._compiled = ready_for(state)
+        self._kernels = PLAIN if self._compiled is None else self._compiled.kernels
+        self._held = state
+
     def _choice_of(self, identity: int) -> Choice | None:
         """The choice of a decision, as long as it is known."""
         remembered = self._remembered.told.get(identity)
@@ -39,7 +54,7 @@ class Listener:
     def _heard(self, state: Any) -> bool:
         """Go on with this state; whether what it heard was not ignored."""
         before = self._counts.ignored
-        self._state = state
+        self._held = state
         self._counts = counts(state)
         return bool(self._counts.ignored == before)
 
@@ -51,9 +66,9 @@ class Listener:
         if self.asked > self._rounds:
             self._make_room()
         if self._pending is None:
-            state, presumed = defer(self._state, choice)
+            state, presumed = self._kernels.defer(self._held, choice)
         else:
-            state, presumed = tell(self._state, choice, self._pending), self._pending
+            state, presumed = self._kernels.tell(self._held, choice, self._pending), self._pending
         self._heard(state)
         self._open.defer_newest(float(presumed))
 
@@ -64,12 +79,12 @@ class Listener:
             if self.asked > self._rounds:
                 self._make_room()  # first, because there may be none; nothing has changed until then
             choice = self._open.take_newest()
-            state = tell(self._state, choice, reward)
+            state = self._kernels.tell(self._held, choice, reward)
         else:
             self._defer_newest()
             choice, presumed, _ = self._open.deferred.pop(identity)
-            replaces = settle if self._pending is None else correct
-            state = replaces(self._state, choice, presumed, reward)
+            replaces = self._kernels.settle if self._pending is None else self._kernels.correct
+            state = replaces(self._held, choice, presumed, reward)
         self._remembered.add(choice, reward)
         return self._heard(state)
 
@@ -78,7 +93,7 @@ class Listener:
         self._defer_newest()
         choice, presumed, _ = self._open.deferred.pop(identity)
         if self._pending is None:
-            self._heard(lose(self._state, choice, presumed))
+            self._heard(self._kernels.lose(self._held, choice, presumed))
         else:
             self._remembered.add(choice, presumed)
 
@@ -95,6 +110,6 @@ class Listener:
         for identity, deferred in list(self._open.deferred.items()):
             choice = deferred.choice
             if choice.block == self._counts.blocks and choice.arm in self.policy.kept_arms(self._state):
-                state, presumed = defer(self._state, choice)
+                state, presumed = self._kernels.defer(self._held, choice)
                 self._heard(state)
                 self._open.deferred[identity] = deferred._replace(presumed=float(presumed))
