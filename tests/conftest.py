@@ -29,6 +29,7 @@ LONGEST = (
     "test_cli",
     "test_bandit",
     "test_forager",
+    "test_warm",
     "test_skeletons",
     "test_cbt",
     "test_empirical_cbt",

@@ -4,7 +4,7 @@
    nothing, keep at least 0.97, 0.9 and 0.7 of their reward in batches of 10, 100 and 1,000, and at most 2 % of the
    answers are ignored: those of arms that were let go before they were judged. How many came when their arm was gone,
    for whatever reason, is told beside it: `Elimination` drops an arm as soon as it has lost enough, and what else was
-   asked of it meanwhile says nothing new. `Forager` never earns less than random arms.
+   asked of it meanwhile says nothing new. Beside them the `Forager`, and random arms.
 2. Conversions with a timeout of 10,000 rounds: what provisional answers (0 until a success comes) earn, over what the
    same policy earns with all answers at once; beside it what it earns if it goes by its own belief, and if everything,
    successes too, is told at the timeout. At least 0.95 is wanted.

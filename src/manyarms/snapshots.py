@@ -26,6 +26,9 @@ FORMAT = "manyarms.bandit"
 VERSION = 3
 OLDEST_READ = 2
 
+RETIRED = {"Forager": "first_look"}
+"""Policies whose rule is another now, each with a setting that only the old rule had."""
+
 
 class SnapshotError(ValueError):
     """A snapshot that cannot be read."""
@@ -47,6 +50,20 @@ def check_version(values: Any) -> None:
             f"the snapshot has version {version!r}, this package reads {OLDEST_READ} to {VERSION}; it was written by "
             f"manyarms {package}, and the states of policies have other fields here. Load it with manyarms {package}, "
             "or start a new bandit and tell it the past again"
+        )
+
+
+def check_rule(values: dict[str, Any]) -> None:
+    """Refuse the state of a policy whose rule is another now, with what to do about it."""
+    policy = values.get("policy")
+    if not isinstance(policy, dict):
+        return
+    name = policy.get("type")
+    if isinstance(name, str) and RETIRED.get(name) in policy:
+        raise SnapshotError(
+            f"the snapshot is of an earlier {name}, written by manyarms {values.get('package')}, with another rule: "
+            f"what {name} believes of its arms now is not in it, and cannot be told from what is. Load it with the "
+            "package that wrote it, or start a new bandit and tell it the past again"
         )
 
 
@@ -169,4 +186,6 @@ def _array_from_json(saved: Any, pattern: NDArray[Any], where: str) -> NDArray[A
         raise SnapshotError(f"{where}: the array cannot be read ({error})") from None
     if values.shape != pattern.shape:
         raise SnapshotError(f"{where}: expected an array of shape {pattern.shape}, not {values.shape}")
-    return values.astype(pattern.dtype)  # a copy that can be written to
+    copy = values.astype(pattern.dtype)
+    copy.flags.writeable = pattern.flags.writeable
+    return copy

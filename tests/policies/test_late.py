@@ -239,9 +239,13 @@ def test_the_forager_asks_once_for_an_arm_of_which_nothing_is_known():
     spec = ma.Forager(keep=4)
     state, *asks = left_open(begin(spec.start(100), 0), *range(1, 8))
     assert [one.choice.arm for one in asks] == list(range(7))
-    assert spec.kept_arms(state).tolist() == [1, 2, 3, 7]  # the next one takes the place of one that waits
-    state = settled(state, asks[1], 1.0)
+    assert spec.kept_arms(state).tolist() == list(range(8))  # none that waits makes room for another
+    state = settled(settled(state, asks[0], 0.0), asks[1], 1.0)
     state, *others = left_open(state, 8, 9, 10)
-    assert [one.choice.arm for one in others] == [7, 1, 1]  # the next one still, and then a good one that is known
-    state = settled(state, asks[4], 0.0)  # which is not kept any more
+    assert [one.choice.arm for one in others] == [1, 1, 1]  # a good one that is known
+    state = lost(state, asks[4])
+    for one in others:
+        state = settled(state, one, 0.0)
+    state, another = left_open(state, 11)
+    assert another.choice.arm != 1
     assert counts(state).ignored == 0

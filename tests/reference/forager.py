@@ -1,258 +1,602 @@
-"""Forager, from the eight points of its description. Losses are 1 - reward.
+"""Forager, from the six points of its description: objects and lists, and nothing remembered that can be found again.
 
-Every arm is the list of its losses, each with the average loss before it, and every average, stake and impression is
-computed anew from the lists. Averages and stakes are taken step by step, so that the last bits are those of the rule.
+Sums are taken in the order of the rule, those over a belief in four lanes, so that the last bits are those of the rule.
 """
 
 import dataclasses
-import fractions
 import functools
 import itertools
 import math
 
-from manyarms.arithmetic import exponential, log_gamma, natural_log
+from manyarms.arithmetic import exponential, natural_log, power
 
-from .dense import first_of_the_largest, shortened
 from .twins import twin_of
 
+POINTS, BELOW = 32, 18
+EDGE, WIDEST, FINEST = 12.0, 0.5, 0.02
+NOTHING = 1e-250
 
-def average(values):
-    """With weights i (i + 1): the n-th value has the share n (n + 1) / (n (n + 1) (n + 2) / 3) = 3 / (n + 2)."""
-    result = 0.0
-    for n, value in enumerate(values, start=1):
-        result += 3.0 / (n + 2.0) * (value - result)
-    return result
+KINDS = ["still"] + ["resets"] * 5 + ["falls"] * 6 + ["rises"] * 2 + ["wanders"] * 3
+RATES = [1e-6] + [3e-5 * 6.0**i for i in range(5)] + [2e-4 * 4.0**i for i in range(6)]
+RATES += [1e-3 * 8.0**i for i in range(2)] + [1e-3 * 8.0**i for i in range(3)]
+MODELS = list(zip(KINDS, RATES, strict=True))
 
-
-def weight_of_all(n):
-    """The sum of n weights when the newest is 1; the reciprocal of the share of the newest."""
-    return 1.0 / (3.0 / (n + 2.0)) if n > 0 else 0.0
+AVERAGE, BETTER = "average", "better"
 
 
-@functools.cache
-def squared_weights(n):
-    """The sum of the squares of n weights, when their sum is 1."""
-    weights = [i * (i + 1) for i in range(1, n + 1)]
-    return float(fractions.Fraction(sum(w * w for w in weights), sum(weights) ** 2))
+# ---------------------------------------------------------------- sums
 
 
-def variance(losses):
-    mean = average(losses)
-    return max(average([x * x for x in losses]) - mean * mean, 0.0)
+def added(values):
+    """One after the other: the sum of the language itself corrects for what is lost."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
-class Past:
-    """All rounds up to one: for each the loss, the plays of its arm up to then, and whether it was search."""
+def in_lanes(values):
+    """Every fourth of them, from each of the first four on; and then these."""
+    a, b, c, d = (added(values[lane::4]) for lane in range(4))
+    return (a + b) + (c + d)
 
-    def __init__(self, rounds):
-        losses = [loss for loss, _, _ in rounds]
-        self.loss = average(losses)
-        self.stay = average([plays for _, plays, _ in rounds])
-        self.search = average([loss if is_search else 0.0 for loss, _, is_search in rounds])
-        self.firsts = [loss for loss, plays, _ in rounds if plays == 1.0]
-        # One round of loss 1/2 and one of variance 1/4 beside those remembered, and one draw of loss 1.
-        remembered = weight_of_all(len(rounds))
-        draws = weight_of_all(len(self.firsts))
-        of_all = (remembered * self.loss + 0.5) / (remembered + 1.0)
-        self.of_fresh_arms = (draws * average(self.firsts) + 1.0) / (draws + 1.0)
-        self.level = min(of_all, self.of_fresh_arms)
-        self.variance = (remembered * variance(losses) + 0.25) / (remembered + 1.0)
 
-    def is_search(self, plays):
-        """Until an arm has lost (or won) about once, but at most for a quarter of the plays that arms have."""
-        spread = self.level * (1.0 - self.level)
-        return plays * spread < 1.0 and plays < max(self.stay / 4.0, 1.0)
+def pace(n):
+    """The share of the n-th of n numbers with the weights i (i + 1): n (n + 1) / (n (n + 1) (n + 2) / 3)."""
+    return 3.0 / (n + 2.0)
+
+
+# ---------------------------------------------------------------- the grid
+
+
+def mean_at(point):
+    return 1.0 / (1.0 + exponential(-point))
+
+
+class Grid:
+    """Points around a centre, further and further apart, the first and the last at the edges."""
+
+    def __init__(self, centre, spacing):
+        self.centre, self.spacing = centre, spacing
+        below = self.side(BELOW, -1.0)
+        above = self.side(POINTS - 1 - BELOW, 1.0)
+        self.points = [*reversed(below), centre, *above]
+        self.means = [mean_at(point) for point in self.points]
+        self.misses = [1.0 - mean for mean in self.means]
+        self.logs = [-natural_log(1.0 + exponential(point)) for point in self.points]
+
+    def side(self, count, side):
+        """sinh(c j) / c spacings away, with the c that takes the last one to the edge; evenly, where that is finer."""
+        distance = EDGE - side * self.centre
+
+        def spacings(c, j):
+            grown = exponential(c * j)
+            return (grown - 1.0 / grown) / (2.0 * c)
+
+        if count >= distance / self.spacing:
+            return [self.centre + side * (distance / count * j) for j in range(1, count + 1)]
+        low, high = 1e-6, 3.0
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            if spacings(middle, count) < distance / self.spacing:
+                low = middle
+            else:
+                high = middle
+        c = 0.5 * (low + high)
+        return [self.centre + side * (self.spacing * spacings(c, j)) for j in range(1, count + 1)]
+
+    def nearness(self, k):
+        """1 / the distance from the point below."""
+        return 1.0 / (self.points[k] - self.points[k - 1])
+
+    def old_cell(self, k):
+        """Half way to the neighbours, and as far beyond the first and the last."""
+        below, above = max(k, 1), min(k, POINTS - 2)
+        left = self.points[k] - 0.5 * (self.points[below] - self.points[below - 1])
+        return left, self.points[k] + 0.5 * (self.points[above + 1] - self.points[above])
+
+    def new_cell(self, k):
+        """Half way to the neighbours, and all that lies beyond the first and the last."""
+        left = 0.5 * (self.points[k - 1] + self.points[k]) if k > 0 else -math.inf
+        return left, 0.5 * (self.points[k] + self.points[k + 1]) if k < POINTS - 1 else math.inf
+
+    def mean(self, masses):
+        return in_lanes([mass * mean for mass, mean in zip(masses, self.means, strict=True)])
+
+    def excess(self, masses, level):
+        return in_lanes([mass * max(mean - level, 0.0) for mass, mean in zip(masses, self.means, strict=True)])
+
+    def likelihood(self, total, plays, dispersion):
+        """Of a sum of rewards; one in twenty is as noisy as a coin, if rewards are less noisy than that."""
+        values = [total * point + plays * log for point, log in zip(self.points, self.logs, strict=True)]
+        outliers = 0.05 * math.sqrt(dispersion) if dispersion < 1.0 else 0.0
+        found = []
+        for value in values:
+            below = value - max(values)
+            found.append(exponential(below / dispersion))
+            if outliers > 0.0:
+                found[-1] += outliers * exponential(below)
+        return found
+
+    def believed(self, masses, total, plays, dispersion):
+        """The masses after so many plays with this total."""
+        weighed, sum_of_them = self.weighed(masses, None, self.likelihood(total, plays, dispersion))
+        scale = 1.0 / sum_of_them
+        return [mass * scale for mass in weighed]
+
+    def weighed(self, masses, source, likelihood):
+        """Masses times likelihood, and their sum; all anew from the source (or evenly) if nothing is left."""
+        found = [mass * one for mass, one in zip(masses, likelihood, strict=True)]
+        total = in_lanes(found)
+        if total < NOTHING:
+            source = found if source is None else source
+            found = [mass * one + NOTHING for mass, one in zip(source, likelihood, strict=True)]
+            total = added(found)
+        return found, total
+
+    def moved(self, masses, scale, change, source):
+        """One play: part of every mass to the point below, part to that above, and part to a fresh arm."""
+        resets, falls, rises = change
+        kept = scale * (1.0 - resets)
+        if falls == rises == 0.0:
+            return [kept * mass + resets * fresh for mass, fresh in zip(masses, source, strict=True)]
+
+        def falling(k):
+            return min(falls * self.nearness(k), 0.45) if 0 < k < POINTS else 0.0
+
+        def rising(k):
+            return min(rises * self.nearness(k + 1), 0.45) if 0 <= k < POINTS - 1 else 0.0
+
+        found = []
+        for k, mass in enumerate(masses):
+            fallen = falling(k + 1) * masses[k + 1] if k < POINTS - 1 else 0.0
+            risen = rising(k - 1) * masses[k - 1] if k > 0 else 0.0
+            stays = (1.0 - falling(k) - rising(k)) * mass
+            found.append(kept * (stays + fallen + risen) + resets * source[k])
+        return found
+
+
+def carried_over(masses, old, new):
+    """Every mass is spread evenly over its cell, and falls into the new cells that lie there."""
+    found = [0.0] * POINTS
+    for k, mass in enumerate(masses):
+        start, end = old.old_cell(k)
+        for j in range(POINTS):
+            left, right = new.new_cell(j)
+            left, right = max(left, start), min(right, end)
+            if right > left:
+                found[j] += mass * (right - left) / (end - start)
+    return found
+
+
+# ---------------------------------------------------------------- models of change
+
+
+def change_of(kind, rate):
+    """Resets, falls, rises."""
+    match kind:
+        case "still" | "resets":
+            return rate, 0.0, 0.0
+        case "falls":
+            return 1e-6, rate, 0.0
+        case "rises":
+            return 1e-6, 0.0, rate
+        case "wanders":
+            return 1e-6, 0.5 * rate, 0.5 * rate
+    raise NotImplementedError(kind)
+
+
+class Watched:
+    """An arm that all models predict, group by group."""
+
+    def __init__(self, arm, reservoir):
+        self.arm = arm
+        self.total = self.plays = 0.0
+        self.calm = 1e9
+        self.masses = [list(reservoir) for _ in MODELS]
+
+    def is_group_over(self):
+        return self.plays >= self.arm.plays / 16.0 or self.plays >= self.calm / 2.0
+
+
+class Watch:
+    """The evidence for each model, and four places for watched arms."""
+
+    def __init__(self):
+        self.evidence = [0.0] * len(MODELS)
+        self.places = [None] * 4
+        self.groups = 0
+        self.believe()
+
+    def place_of(self, arm):
+        return next((one for one in self.places if one is not None and one.arm is arm), None)
+
+    def stop(self, arm):
+        self.places = [None if one is not None and one.arm is arm else one for one in self.places]
+
+    def start(self, arm, reservoir):
+        """In the first place that nobody has, or in that of the arm with the least mean, the first of several."""
+        if None in self.places:
+            place = self.places.index(None)
+        else:
+            means = [one.arm.mean for one in self.places]
+            place = means.index(min(means))
+        self.places[place] = Watched(arm, reservoir)
+
+    def fade(self, share):
+        self.evidence = [one * max(1.0 - share, 0.0) for one in self.evidence]
+
+    def weigh(self, one, grid, reservoir, likelihood):
+        """Credit all models for a group of plays, and let each move on by so many."""
+        for model, (kind, rate) in enumerate(MODELS):
+            masses, total = grid.weighed(one.masses[model], reservoir, likelihood)
+            self.evidence[model] += natural_log(total)
+            resets, falls, rises = change_of(kind, rate)
+            # Half a spacing in one step, if twelve will do.
+            steps = min(int((falls + rises) * one.plays / grid.spacing * 2.0) + 1, 12)
+            share = one.plays / steps
+            step = resets if share == 1.0 else 1.0 - power(1.0 - resets, share), falls * share, rises * share
+            scale = 1.0 / total
+            for _ in range(steps):
+                masses = grid.moved(masses, scale, step, reservoir)
+                scale = 1.0
+            one.masses[model] = masses
+        one.total = one.plays = 0.0
+        self.groups += 1
+
+    def believe(self):
+        """The model with the most evidence, of which a change has 3 less; the first of several."""
+        worth = [self.evidence[0]] + [one - 3.0 for one in self.evidence[1:]]
+        self.model = worth.index(max(worth))
+        kind, rate = MODELS[self.model]
+        self.change = change_of(kind, rate * self.factor(self.model))
+
+    def factor(self, model):
+        """To the top of the parabola through the evidence of a model and of its neighbours, if both are of its kind."""
+        neighbours = [self.kind_of(model - 1), self.kind_of(model + 1)]
+        if neighbours != [self.kind_of(model)] * 2:
+            return 1.0
+        below, above = (self.evidence[other] - self.evidence[model] for other in (model - 1, model + 1))
+        away = 0.5 * (below - above) / (below + above - 1e-9)
+        return exponential(max(min(away, 0.5), -0.5) * natural_log(MODELS[model + 1][1] / MODELS[model][1]))
+
+    def kind_of(self, model):
+        return MODELS[model][0] if 0 <= model < len(MODELS) else None
+
+    def is_affordable(self, rounds, every):
+        return self.groups < 2000 + rounds / every
+
+
+# ---------------------------------------------------------------- the reservoir
+
+
+class Reservoir:
+    """What arms are: learned from arms, but for one that may be better by 4 in its log-odds."""
+
+    def __init__(self, grid):
+        self.grid = grid
+        self.learned = [1.0 / POINTS] * POINTS
+        self.judged = self.said = 4.0
+
+    @property
+    def masses(self):
+        unseen = 1.0 / (self.judged + 1.0)
+        found = [(1.0 - unseen) * mass for mass in self.learned]
+        points = self.grid.points
+        for point, mass in zip(points, self.learned, strict=True):
+            higher = min(point + 4.0, points[-1])
+            above = next(k for k in range(POINTS) if points[k] >= higher)
+            lower = (points[above] - higher) * self.grid.nearness(above)
+            found[above] += unseen * mass * (1.0 - lower)
+            found[above - 1] += unseen * mass * lower
+        return found
+
+    def above(self, level):
+        """The mass above a level, and the same times means; from the top down."""
+        pairs = zip(self.masses, self.grid.means, strict=True)
+        parts = [(mass, mass * mean) for mass, mean in pairs if mean > level]
+        return tuple(added([part[which] for part in reversed(parts)]) for which in (0, 1))
+
+    def mean(self):
+        return self.above(-1.0)[1]
+
+    def excess(self, level):
+        share, reward = self.above(level)
+        return max(reward - level * share, 0.0)
+
+    def mean_above(self, level):
+        share, reward = self.above(level)
+        return reward / share if share > 1e-12 else self.grid.means[-1]
+
+    def learn(self, arm, dispersion):
+        """Take out what was made of the arm before, and put in what is made of it now."""
+        is_first = arm.known_plays == 0
+        now = self.masses
+        before = self.grid.believed(now, arm.known_total, float(arm.known_plays), dispersion)
+        after = self.grid.believed(now, arm.total, float(arm.plays), dispersion)
+        judged = self.judged + 1.0 if is_first else self.judged
+        step = min(max(power(judged, -0.7), 1.0 / self.said), 0.3)
+        both = zip(self.learned, before, after, strict=True)
+        mixed = [max(mass - step * old + step * new, 0.0) for mass, old, new in both]
+        if is_first:
+            apart = zip(now, after, strict=True)
+            self.said += min(added([(new - old) * (new - old) / (old + 1e-9) for old, new in apart]), 1.0)
+        total = added(mixed)
+        self.learned, self.judged = [mass / total for mass in mixed], judged
+        arm.known_plays, arm.known_total = arm.plays, arm.total
+
+
+# ---------------------------------------------------------------- the policy
 
 
 class Arm:
-    def __init__(self, number):
+    def __init__(self, number, reservoir):
         self.number = number
-        self.losses = []  # pairs: the loss, and the average loss of all plays before it
-        self.bound = -math.inf  # as of its last play
-        self.is_judged = False
-
-    def look(self):
-        """The plain average of its losses."""
-        result = 0.0
-        for n, (loss, _) in enumerate(self.losses, start=1):
-            result += (loss - result) / n
-        return result
-
-    def stake(self, share):
-        """It wins and loses this share of itself with a loss, and begins anew when it is below 1."""
-        result = 1.0
-        for loss, level in self.losses:
-            result = max(result, 1.0) * (1.0 + share * (loss / level - 1.0))
-        return result
-
-    def evidence(self):
-        return (self.stake(1 / 2) + self.stake(1 / 10) + self.stake(1 / 50)) / 3.0
-
-
-def verdict(past, look, plays, e):
-    """How probably an arm is below the average loss L, and the mean of its loss over L there (0 elsewhere).
-
-    With n = plays L / variance, a Poisson variable of mean n x counts the losses of an arm of loss x. The prior
-    x^(e - 1) and the count n look make x gamma distributed, with the shape a = n look + e; L is at y = n L.
-    """
-    level = past.level
-    if level <= 0.0:
-        return None
-    n = plays * level / past.variance
-    y = n * level
-    a = n * max(look, 0.0) + e
-    apart = 5.0 * math.sqrt(a) + 5.0
-    if y >= 10_000.0:  # as good as certain
-        return (1.0, a / y) if a <= y else None
-    if a > y + apart:
-        return None
-    if a <= y - apart:
-        return 1.0, a / y
-    # P(a, y) = y^a exp(-y) / gamma(a + 1) (1 + y / (a + 1) + y^2 / ((a + 1) (a + 2)) + …)
-    terms = [1.0]
-    total = 1.0
-    while terms[-1] > 1e-6 * total:
-        terms.append(terms[-1] * (y / (a + len(terms))))
-        total += terms[-1]
-    front = exponential(a * natural_log(y) - y - log_gamma(a + 1.0))
-    below = min(front * total, 1.0)
-    return below, min(a / y * front * (total - 1.0), below)
-
-
-def faded(verdicts):
-    """The arms that were better than the average, and their losses over it; the older fade beyond 100 arms."""
-    arms, losses = 1.0, 0.5
-    for below, part in verdicts:
-        kept = min(100.0 / (arms + below), 1.0)
-        arms, losses = kept * (arms + below), kept * (losses + part)
-    return arms, losses
+        self.masses = reservoir.masses
+        self.mean = reservoir.mean()
+        self.plays = self.asked = 0
+        self.total = self.last = 0.0  # the total is of its looks alone
+        self.look = 8
+        self.known_plays, self.known_total = 0, 0.0
+        self.believed = None
+        self.promises = {}
 
 
 class Forager:
     """``arm`` is the next one to play; ``told`` takes the reward of any that was ever asked for."""
 
-    def __init__(self, keep, slack, first_look, false_alarms, wary):
-        self.slack, self.first_look, self.false_alarms, self.wary = slack, first_look, false_alarms, wary
-        self.rounds = []  # the loss, the plays of the arm, whether it was search
-        self.past = Past(self.rounds)
-        self.strikes = []  # the rounds of strike-outs
-        self.verdicts = []  # of all arms that may have been better than the average when they were judged
-        self.target = 1.0
+    def __init__(self, keep, most):
+        self.keep, self.most = keep, most
+        self.grid = Grid(0.0, WIDEST)
+        self.watch = Watch()
+        self.reservoir = Reservoir(self.grid)
+        self.rounds = 0
+        self.average = self.kept = self.kept_reward = self.stay = 0.0
+        self.is_coin, self.squares, self.scale = True, 0.25, 0.25
+        self.regrid = 20
+        self.redrawn = self.evicted = 0  # of interest to tests
+        self.arms = []
         self.drawn = 0
-        self.places = [None] * keep
-        self.evicted = 0  # arms that had to go for others
-        self.arm = self.fresh()
+        self.leaders = {"best": None, AVERAGE: None, BETTER: None}
+        self.computed = {AVERAGE: -1.0, BETTER: -1.0}
+        self.aim()
+        self.arm = self.fresh(0)
 
-    def level(self):
-        return self.past.level
+    # What is known of all plays.
 
-    def share(self):
-        arms, losses = faded(self.verdicts)
-        return losses / arms
+    def aim(self):
+        """The targets, and what a fresh arm promises beyond them."""
+        above = self.reservoir.mean_above(self.average)
+        self.levels = {AVERAGE: self.average, BETTER: above}
+        self.fresh_promises = {name: self.reservoir.excess(level) for name, level in self.levels.items()}
+        earned = self.kept_reward / self.kept if self.kept > 1e-9 else 0.0
+        self.goal = AVERAGE if earned >= above else BETTER
 
-    def is_in_debt(self):
-        """The search has cost more than its share, by some losses; but fresh arms must earn clearly less."""
-        if 1.0 - self.past.loss <= 1.05 * (1.0 - self.past.of_fresh_arms):
+    def target(self):
+        return self.levels[self.goal]
+
+    def dispersion(self):
+        """At least what the grid can show."""
+        if self.is_coin:
+            return 1.0
+        return min(max(self.squares / self.scale, 0.25 * self.grid.spacing * self.grid.spacing, 1e-4), 1.0)
+
+    def change(self):
+        """What is believed; and one reset in as many rounds as these is possible."""
+        resets, falls, rises = self.watch.change
+        return max(resets, 1.0 / (self.rounds + 10.0)), falls, rises
+
+    def experienced(self, reward, is_kept, plays):
+        self.rounds += 1
+        step = pace(self.rounds)
+        kept = 1.0 if is_kept else 0.0
+        self.average += step * (reward - self.average)
+        self.kept += step * (kept - self.kept)
+        self.kept_reward += step * (kept * reward - self.kept_reward)
+        self.stay += step * (plays - self.stay)
+
+    def differed(self, arm, reward):
+        """By so much do two rewards in a row of an arm differ."""
+        self.is_coin = self.is_coin and reward in (0.0, 1.0)
+        if not self.is_coin and arm.plays > 0:
+            left = 1.0 - pace(self.rounds)
+            self.squares = self.squares * left + 0.5 * (reward - arm.last) * (reward - arm.last)
+            self.scale = self.scale * left + max(arm.mean * (1.0 - arm.mean), 1e-6)
+
+    # One arm.
+
+    def likelihood_of(self, reward, dispersion):
+        """Of one reward: that of a coin, unless rewards are something else."""
+        if self.is_coin:
+            return self.grid.means if reward == 1.0 else self.grid.misses
+        return self.grid.likelihood(reward, 1.0, dispersion)
+
+    def filter(self, arm, reward, dispersion):
+        grid = self.grid
+        likelihood = self.likelihood_of(reward, dispersion)
+        now = self.reservoir.masses
+        masses, total = grid.weighed(arm.masses, now, likelihood)
+        arm.masses = grid.moved(masses, 1.0 / total, self.change(), now)
+        arm.mean = grid.mean(arm.masses)
+
+    def appraise(self, arm):
+        """With its open asks as plays that paid what it is worth."""
+        masses, arm.believed = arm.masses, arm.mean
+        if arm.asked > 0:
+            asked = float(arm.asked)
+            masses = self.grid.believed(arm.masses, asked * arm.mean, asked, self.dispersion())
+            arm.believed = self.grid.mean(masses)
+        arm.promises = {name: self.grid.excess(masses, level) for name, level in self.levels.items()}
+
+    def is_left(self, arm):
+        if arm.mean >= self.target() or arm.asked > 0:
             return False
-        excess = self.past.search - (1.0 - self.share()) * self.past.loss
-        return excess * weight_of_all(len(self.rounds)) > self.first_look
+        return self.grid.excess(arm.masses, self.target()) < self.fresh_promises[self.goal]
 
-    def recent_strikes(self):
-        t = len(self.rounds)
-        return sum(s * (s + 1) for s in self.strikes) / (t * (t + 1))
+    def see(self, arm, reward, mean, dispersion):
+        """Let the models see a reward, if the arm is watched. A surprise ends the group before it."""
+        one = self.watch.place_of(arm)
+        if one is None:
+            return
+        groups = self.watch.groups
+        is_affordable = self.watch.is_affordable(self.rounds, 4.0 + self.stay / 32.0)
+        is_surprise = self.watch.is_affordable(self.rounds, 256.0)
+        is_surprise = is_surprise and (reward - mean) * (reward - mean) > 4.0 * dispersion * mean * (1.0 - mean)
+        if is_surprise and one.plays > 0.0:
+            self.end_group(one, self.grid.likelihood(one.total, one.plays, dispersion))
+        one.calm = 1.0 if is_surprise else one.calm + 1.0
+        one.total += reward
+        one.plays += 1.0
+        if arm.mean < self.target() or (is_affordable and one.is_group_over()):
+            is_last_reward = one.plays == 1.0 and not is_surprise
+            likelihood = self.grid.likelihood(one.total, one.plays, dispersion)
+            self.end_group(one, self.likelihood_of(reward, dispersion) if is_last_reward else likelihood)
+        if self.watch.groups > groups:
+            self.watch.believe()
 
-    def is_wary(self):
-        return self.recent_strikes() * self.wary**2 >= 1.0
+    def end_group(self, one, likelihood):
+        self.watch.fade(one.plays * pace(self.rounds))
+        self.watch.weigh(one, self.grid, self.reservoir.masses, likelihood)
 
-    def bounds(self):
-        return [math.inf if arm is None else arm.bound for arm in self.places]
+    def look(self, arm, dispersion):
+        """Learn of an arm at its looks, and when it is first left."""
+        is_due = arm.plays == arm.look
+        if arm.plays > arm.look or not (is_due or (arm.known_plays == 0 and self.is_left(arm))):
+            return
+        resets, falls, rises = self.change()
+        is_slow = 4 * arm.plays * (resets + falls + rises) < 0.25
+        arm.look = 4 * arm.plays if is_due and is_slow else arm.plays
+        self.reservoir.learn(arm, dispersion)
 
-    def fresh(self):
-        """In the first empty place, or in that of the arm with the largest bound, the first of several."""
-        if None in self.places:
-            where = self.places.index(None)
+    # The grid.
+
+    def redraw(self):
+        """Around what is better, as fine as arms are known; if that is another grid than this one."""
+        if self.rounds < self.regrid:
+            return
+        self.regrid = int(self.rounds * 1.1) + 1
+        old = self.grid
+        better = min(max(self.levels[BETTER], mean_at(1.0 - EDGE)), mean_at(EDGE - 1.0))
+        spacing = math.sqrt(self.dispersion() / ((self.stay + 1.0) * better * (1.0 - better)))
+        spacing = min(max(spacing, FINEST), WIDEST)
+        centre = natural_log(better / (1.0 - better))
+        is_fine = old.spacing / 1.4 <= spacing <= old.spacing * 1.4
+        if is_fine and abs(centre - old.centre) <= 3.0 * old.spacing:
+            return
+        self.grid = self.reservoir.grid = Grid(centre, spacing)
+        self.reservoir.learned = carried_over(self.reservoir.learned, old, self.grid)
+        for arm in self.arms:
+            arm.masses = carried_over(arm.masses, old, self.grid)
+            arm.mean = self.grid.mean(arm.masses)
+        for one in self.watch.places:
+            if one is not None:
+                one.masses = [carried_over(masses, old, self.grid) for masses in one.masses]
+        self.computed[AVERAGE] = -1.0
+        self.redrawn += 1
+
+    # Which arm.
+
+    def value(self, arm, name):
+        return arm.believed if name == "best" else arm.promises[name]
+
+    def lead(self):
+        """In each list the one with the most; who leads stays until another has more, then it is the first of them."""
+        for name, leader in self.leaders.items():
+            values = [self.value(arm, name) for arm in self.arms]
+            if leader not in self.arms or self.value(leader, name) < max(values):
+                self.leaders[name] = self.arms[values.index(max(values))]
+
+    def is_stale(self, name):
+        """A target has moved by half a spacing since all promises were computed."""
+        before = self.computed[name]
+        return abs(self.levels[name] - before) > 0.5 * self.grid.spacing * abs(before * (1.0 - before))
+
+    def decide(self, changed):
+        self.aim()
+        if self.is_stale(AVERAGE) or self.is_stale(BETTER):
+            for arm in self.arms:
+                self.appraise(arm)
+            self.computed = dict(self.levels)
         else:
-            where = first_of_the_largest([shortened(bound, len(self.places)) for bound in self.bounds()])
+            self.appraise(changed)
+        self.lead()
+        self.arm = self.next_arm()
+
+    def next_arm(self):
+        best, hopeful = self.leaders["best"], self.leaders[self.goal]
+        if best.believed >= self.target():
+            return best
+        place = None
+        if hopeful.promises[self.goal] <= self.fresh_promises[self.goal]:
+            place = self.free_place()
+        return hopeful if place is None else self.fresh(place)
+
+    def free_place(self):
+        """One more; or that of the arm with the least mean that has no open asks, the first of several; else None."""
+        if len(self.arms) < self.keep:
+            return len(self.arms)
+        known = [arm for arm in self.arms if arm.asked == 0]
+        if known:
+            return self.arms.index(min(known, key=lambda arm: arm.mean))
+        return len(self.arms) if len(self.arms) < self.most else None
+
+    def fresh(self, place):
+        arm = Arm(self.drawn, self.reservoir)
+        if place < len(self.arms):
+            self.watch.stop(self.arms[place])
+            self.succeed(self.arms[place], arm)
             self.evicted += 1
-        self.places[where] = Arm(self.drawn)
+        else:
+            self.arms.append(arm)
+        if self.watch.is_affordable(self.rounds, 4.0 + self.stay / 32.0):
+            self.watch.start(arm, self.reservoir.masses)
+        self.watch.fade(1.0 / (self.drawn + 3.0))
         self.drawn += 1
-        return self.places[where]
+        self.appraise(arm)
+        self.watch.believe()
+        self.lead()
+        return arm
 
-    def good_enough(self, banned):
-        """The arm with the least bound but the banned one, compared without the last bits; the first of several."""
-        allowed = [arm for arm in self.places if arm is not None and arm.number != banned]
-        if not allowed:
-            return None
-        found = allowed[first_of_the_largest([shortened(-arm.bound, len(self.places)) for arm in allowed])]
-        return found if found.bound <= self.target else None
+    def succeed(self, gone, arm):
+        """In its place, also where it led: until another has more."""
+        self.arms[self.arms.index(gone)] = arm
+        for name, leader in self.leaders.items():
+            self.leaders[name] = arm if leader is gone else leader
 
-    def bound_of(self, arm):
-        n = len(arm.losses)
-        lasting = 2.0 * self.past.stay
-        b = self.slack * natural_log(natural_log(max(lasting, 20.0)))
-        losses = [loss for loss, _ in arm.losses]
-        m, all_weights = average(losses), weight_of_all(n)
-        # The variance of all losses counts as one more play.
-        v = (variance(losses) * all_weights + self.past.variance) / (all_weights + 1.0)
-        return max(m / max(b, 1.0), m - b * math.sqrt(v * squared_weights(n)))
+    # What it hears.
 
-    def next_target(self):
-        """In debt the average loss; else a share of it, at once when it falls, and late when it rises."""
-        level, share = self.past.level, self.share()
-        if self.is_in_debt():
-            return level
-        if share * level < self.target or share * level * share > self.target:
-            return share * level
-        return self.target
-
-    def is_first_look_over(self, plays):
-        spread = self.past.level * (1.0 - self.past.level)
-        return plays * spread * spread >= self.first_look * self.past.variance
-
-    def judge(self, arm):
-        arms, losses = faded(self.verdicts)
-        e = losses / max(arms - losses, 1e-9)
-        found = verdict(self.past, arm.look(), len(arm.losses), e)
-        if found is not None:
-            self.verdicts.append(found)
-        arm.is_judged = True
-
-    def kept(self, number):
-        return next((arm for arm in self.places if arm is not None and arm.number == number), None)
+    def named(self, number):
+        return next(arm for arm in self.arms if arm.number == number)
 
     def told(self, number, reward):
-        loss, before = 1.0 - reward, self.past
-        arm = self.kept(number)
-        plays = before.stay if arm is None else len(arm.losses)  # of an arm that is gone: as of any
-        self.rounds.append((loss, plays + 1.0, before.is_search(plays)))
-        self.past = Past(self.rounds)
-        bound = -math.inf
-        if arm is not None:
-            arm.losses.append((loss, before.level))
-            arm.bound = bound = self.bound_of(arm)
-            between = (weight_of_all(len(self.rounds)) + 1.0) / (self.recent_strikes() + 1.0)
-            if arm.evidence() > between / self.false_alarms:
-                self.places[self.places.index(arm)] = None
-                self.strikes.append(len(self.rounds))
-                bound = math.inf
-        self.target = self.next_target()
-        # What is learned now holds from the next round on.
-        if arm is not None and not arm.is_judged and (bound > self.target or self.is_first_look_over(len(arm.losses))):
-            self.judge(arm)
-        self.decide(banned=number if self.is_wary() else None)
-
-    def decide(self, banned):
-        if self.past.loss > 1.05 * self.past.of_fresh_arms:  # clearly worse than playing at random
-            self.arm = self.fresh()
-        else:
-            self.arm = self.good_enough(banned) or self.fresh()
+        arm = self.named(number)
+        mean = arm.mean
+        self.experienced(reward, arm.believed >= self.target(), arm.plays)
+        self.differed(arm, reward)
+        dispersion = self.dispersion()
+        self.filter(arm, reward, dispersion)
+        if arm.plays < arm.look:
+            arm.total += reward
+        arm.last = reward
+        arm.plays += 1
+        self.see(arm, reward, mean, dispersion)
+        self.look(arm, dispersion)
+        self.redraw()
+        self.decide(arm)
 
     def opened(self, number):
-        """An ask is open: an arm of which nothing is known waits for its answer, and is the first to go until then."""
-        arm = self.kept(number)
-        if not arm.losses:
-            arm.bound = 2.0  # no loss is larger
-            self.decide(banned=number)
+        arm = self.named(number)
+        arm.asked += 1
+        self.decide(arm)
+
+    def settled(self, number, reward):
+        self.named(number).asked -= 1
+        self.told(number, reward)
+
+    def lost(self, number):
+        arm = self.named(number)
+        arm.asked -= 1
+        self.decide(arm)
 
 
 def forager(counts, **settings):
@@ -262,10 +606,15 @@ def forager(counts, **settings):
     for _ in itertools.count():
         counts.arms = twin.drawn
         heard = yield twin.arm.number, 1.0
-        if heard.what == "open":
-            twin.opened(heard.ask.arm)
-        elif heard.reward is not None:
-            twin.told(heard.ask.arm, heard.reward)
+        match heard.what:
+            case "told":
+                twin.told(heard.ask.arm, heard.reward)
+            case "open":
+                twin.opened(heard.ask.arm)
+            case "settled":
+                twin.settled(heard.ask.arm, heard.reward)
+            case "lost":
+                twin.lost(heard.ask.arm)
 
 
 @twin_of("Forager")

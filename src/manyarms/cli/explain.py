@@ -34,6 +34,7 @@ RULE_FIELDS = tuple(each.name.removeprefix("--").replace("-", "_") for each in S
     option("--seed", help="of a study: in place of its own"),
     option("--out", metavar="PAGE", help="also a page: an HTML file, such as run.html"),
     option("--figure", metavar="PICTURE", help="also a picture: a PNG, SVG or PDF file"),
+    option("--beliefs", metavar="PICTURE", help="also a picture of what the policy has learned, for Forager"),
     option("--log", action="store_true", help="the picture with a logarithmic axis of rounds"),
     option("--json", help="all numbers for machines instead of words and a table"),
     *SHIFT_OPTIONS,
@@ -43,7 +44,7 @@ def explain(options: argparse.Namespace) -> None:
     from ..lab.explain.explain import printed
     from ..lab.figures.figures import save
 
-    page, picture = checked_outputs(options.of, options.out, options.figure)
+    page, picture, beliefs = checked_outputs(options.of, options.out, options.figure, options.beliefs)
     found = _explained(options)
     if options.json:
         print(json.dumps(found.to_json(), indent=1, ensure_ascii=False, allow_nan=False))
@@ -56,6 +57,8 @@ def explain(options: argparse.Namespace) -> None:
         written.append(f"The page is {found.write_page(page, again)}")
     if picture:
         written.append(f"The picture is {save(found.figure(log=options.log), picture)}")
+    if beliefs:
+        written.append(f"What it has learned is {save(found.belief_figure(), beliefs)}")
     for line in written if not options.json else ():
         print(line)
 
@@ -74,18 +77,23 @@ def _explained(options: argparse.Namespace) -> Any:
     return lab.explain_study(study, options.cell, options.replication, **rule)
 
 
-def checked_outputs(of: str, out: str | None, figure: str | None) -> tuple[Path | None, Path | None]:
-    """Where the page and the picture of a run go; an error if one cannot be written, or would overwrite something."""
+def checked_outputs(
+    of: str, out: str | None, figure: str | None, beliefs: str | None = None
+) -> tuple[Path | None, Path | None, Path | None]:
+    """Where the page and the pictures of a run go; an error if one cannot be written, or would overwrite something."""
     from ..lab.explain.figure import checked_format
 
-    names = {given_as: name for given_as, name in (("--out", out), ("--figure", figure)) if name is not None}
-    such = {"--out": "run.html", "--figure": "run.png"}
+    such = {"--out": "run.html", "--figure": "run.png", "--beliefs": "beliefs.png"}
+    wanted = zip(such, (out, figure, beliefs), strict=True)
+    names = {given_as: name for given_as, name in wanted if name is not None}
     for given_as, name in names.items():
         if Path(name).is_file() and Path(of).exists() and Path(name).samefile(of):
             raise ValueError(f"{given_as} {name!r} is the run's own file; give another one, such as {such[given_as]}")
     if len({Path(name).resolve() for name in names.values()}) < len(names):
-        raise ValueError(f"--out {out!r} and --figure {figure!r} are the same file; give each one of its own")
+        same = " and ".join(f"{given_as} {name!r}" for given_as, name in names.items())
+        raise ValueError(f"{same} are the same file; give each one of its own")
     paths = {given_as: checked_output(given_as, name, such[given_as]) for given_as, name in names.items()}
-    if "--figure" in paths:
-        checked_format(paths["--figure"])
-    return paths.get("--out"), paths.get("--figure")
+    for given_as in ("--figure", "--beliefs"):
+        if given_as in paths:
+            checked_format(paths[given_as])
+    return paths.get("--out"), paths.get("--figure"), paths.get("--beliefs")

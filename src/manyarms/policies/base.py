@@ -104,7 +104,7 @@ class Policy(Spec, abc.ABC, abstract=True):
         return text
 
     def explain(self, state: Any) -> dict[str, Any]:
-        """Where the policy stands and why it last restarted, in numbers."""
+        """Where the policy stands and why it last restarted, in numbers; ``in_words`` in sentences, if it has some."""
         return {}
 
 

@@ -1,33 +1,27 @@
-"""Forager: play what may be well below your average loss; when nothing known is, look for something new.
+"""Forager: keep what earns more than you do on average; when nothing known does, look for something new.
 
-It is told nothing: no tail exponent, no horizon, no measure of change. A foraging animal leaves a patch when it
-yields less than the animal makes on average (the marginal value theorem). So the Forager compares the arms it knows
-with its own average loss.
+It is told nothing: no best mean, no tail exponent, no horizon, no kind of change, no noise, no delay. A foraging animal
+leaves a patch when it yields less than the animal makes on average (the marginal value theorem). So the Forager needs
+to know what it makes, what its arms are worth now, and what may be out there.
 
-1. *Average.* The average loss L gives round s the weight s (s + 1): it forgets, over a share of the past that is the
-   same at all times. An arm's losses are averaged over its plays in the same way, so that a worn arm shows. Where
-   fresh arms lose less on average, L is what they lose; where they lose clearly less, only fresh arms are played.
-2. *Bound.* An arm counts as good as it may be: with m and v the average and variance of its losses, q the sum of its
-   squared weights and b = ln ln of how long arms last (twice the plays that an arm has behind it when it is played, on
-   average), its bound is max(m / b, m - b sqrt(v q)).
-3. *Target.* An arm is good enough if its bound is at most a share kappa of the average loss. Of those that are, the
-   one with the least bound is played; if none is, a fresh arm.
-4. *Share.* kappa is the loss of an arm that is better than the average, over the average: e / (e + 1), where
-   P(gap < x) = x^e near L. It is learned from first impressions, each judged by how many plays it had.
-5. *Debt.* The best split of all losses is kappa for arms that are kept and 1 - kappa for the search, whatever changes.
-   When the search has cost more than that, by over 3 losses, any arm whose bound is at most the average will do. There
-   is no debt while fresh arms earn about as much as anything so far.
-6. *Hysteresis.* Out of debt, the target follows the average down at once, and up only when that has risen by 1 / kappa:
-   a search goes on until it finds something or has cost its share.
-7. *Strike-outs.* Each arm carries a test, by betting, of "its loss is at most the average". When the evidence against
-   it exceeds 2 times the rounds from one strike-out to the next, the arm goes for good: were all strike-outs false,
-   they would come half as often as they do. (One more is allowed for, so that a world without any begins somewhere.)
-8. *Wariness.* Somebody may be watching. After a strike-out at round s no arm is played twice in a row until round
-   4 s, and longer after several: it takes two good arms then, and none has a majority that an adversary could aim at.
+1. *Arms.* What an arm is worth is not known, but believed: as masses on a grid of means (`grid`). A reward multiplies
+   them by its likelihood, and a play moves them as arms are believed to change. A fresh arm is believed to be what
+   arms are: the reservoir.
+2. *Reservoir.* It is learned from arms, one step of expectation maximisation for each: when an arm is first left, or
+   has been played 8 times; and again at 32 plays, 128, … while arms do not change within so many.
+3. *Change.* A few arms are watched by models of change, side by side (`watch`); the best of late is believed. Whatever
+   it says, one reset in a run as long as this one is thought possible.
+4. *Targets.* The *average* is what all plays paid, of late. *Better* is what arms better than that are worth, on
+   average: the mean of the reservoir above the average. While kept plays earn that much, the search has cost its share,
+   and the average will do; else only what is better.
+5. *Which arm.* The one with the greatest mean, if that is at least the target. Else the one with the greatest promise,
+   by how much its mean may exceed the target, if it promises more than a fresh arm; else a fresh arm.
+6. *Open asks.* An ask whose answer is out counts as a play that paid what the arm is believed to pay. So a known arm
+   stays what it is, and of a fresh one a look is enough until its answer comes.
 
-Source: ours; docs/theory/forager.md derives it. The bound, and a target that comes from the losses, are those of
-empirical CBT (Chan & Hu, arXiv:1805.11793), which needs the horizon, never forgets, and keeps all arms. The test is
-an e-detector (Shin, Ramdas & Rinaldo, arXiv:2203.03532), the mean of three with different bets.
+"Of late": round s has the weight s (s + 1), so that the same share of the past is remembered at all times.
+
+Source: ours; docs/theory/forager.md derives it.
 """
 
 import dataclasses
@@ -37,111 +31,171 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import exponential, log_gamma, natural_log
-from ..bases.tournament import leader, new_tournament, open_tournament, replay_games, runner_up
+from ..arithmetic import power
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
-from ..specs import Count, Positive
+from ..specs import Count
+from . import watch as watching
 from .base import Policy
-from .blocks import NO_COUNTS, register_policy, with_arm, with_block
+from .blocks import NO_COUNTS, register_policy, with_arm, with_block, with_ignored
+from .grid import (
+    EDGE,
+    FINEST,
+    POINTS,
+    WIDEST,
+    Change,
+    Grid,
+    believe,
+    carry_over,
+    draft_grid,
+    excess_of,
+    excesses_of,
+    judge_rewards,
+    mean_at,
+    mean_of,
+    move,
+    new_grid,
+    opened_grid,
+    point_at,
+    redrawn,
+    weigh,
+)
+from .insight import insight
+from .watch import MODELS, WATCHED, Watch, new_watch, opened_watch
 
-BETS = (1 / 2, 1 / 10, 1 / 50)
-"""Shares of the stake; (r - 1) L / (1 - L) grows fastest against coins r times as bad as the average L."""
+FIRST_LOOK = 8
+"""The reservoir learns of an arm after so many plays, at the latest; then after four times as many, and so on."""
 
-CLEARLY = 1.05
-"""By this factor more than a fresh arm: what is earned before a search can be too dear, and what may be lost."""
+LOOK_WITHIN = 0.25
+"""While arms change by less than that within a look: log-odds, or the probability of a reset."""
 
-AWAITED = 2.0
-"""The bound of an arm whose first answer is out: no loss is so large, and only a slot without an arm goes first."""
+FORGETTING = 0.7
+"""The n-th arm moves the reservoir by n to the power of minus this. A step of 1 / n would never forget the first arms,
+which are judged by what arms were thought to be when nothing was known. But where an arm says little (its rewards are
+rare), such steps would take for ever: a step of 1 / n over what an arm says is as long as the arms' number allows."""
 
-ARMS_REMEMBERED = 100.0
-"""Of the arms better than the average, so many make kappa; the older ones fade."""
+LONGEST_STEP = 0.3
+"""No arm moves the reservoir by more than this."""
 
+PRIOR_ARMS = 4.0
+"""An even spread over the grid is where learning begins, as if so many arms had said so;"""
 
-class ForagerSettings(NamedTuple):
-    """The spec in numbers; it never changes."""
+UNSEEN = 1.0
+"""and of one arm more, however many were seen, no one knows,"""
 
-    slack: float
-    first_look: float
-    false_alarms: float
-    wary: float
+LUCK = 4.0
+"""but that its log-odds may be larger by this."""
+
+LEAST_DISPERSION = 1e-4
+"""Rewards without any noise are taken for as noisy as this: a likelihood needs some."""
+
+REGRID = 1.1
+"""The grid is looked at again when there are so many times as many rounds."""
+
+FINER = 1.4
+"""And drawn anew if its spacing is off by this factor, or its centre by three spacings."""
+
+REFRESH = 0.5
+"""Promises are computed anew when a target has moved by so many spacings."""
 
 
 class Experience(NamedTuple):
-    """What all plays together have taught."""
+    """What all plays together have taught; averages of late."""
 
     rounds: int = 0  # rewards told
-    loss: float = 0.0  # average, round s with weight s (s + 1)
-    square: float = 0.0  # the same of squared losses
-    search: float = 0.0  # the same of losses in the search, 0 in all other rounds
-    stay: float = 0.0  # the same of the plays of the arm that was played, up to then
-    draws: int = 0  # fresh arms whose first reward came
-    fresh: float = 0.0  # average of their first losses, that of the i-th with weight i (i + 1)
-    strikes: float = 0.0  # strike-outs, one at round s with weight s (s + 1) / (t (t + 1))
+    average: float = 0.0  # reward
+    kept: float = 0.0  # share of plays of arms that were good enough
+    kept_reward: float = 0.0  # their rewards, 0 in other rounds
+    stay: float = 0.0  # the plays that the played arm had behind it
 
 
 NOTHING_LEARNED = Experience()
 """Before the first reward."""
 
 
-class Better(NamedTuple):
-    """The arms that were better than the average when they were judged, and one at half of it beside them."""
+class Noise(NamedTuple):
+    """By how much rewards vary."""
 
-    arms: float  # how many: the sum of their probabilities to be
-    losses: float  # their losses over the average, summed up
+    is_coin: int = 1  # whether all rewards were 0 or 1
+    squares: float = 0.25  # half the squared differences of two rewards in a row of an arm, fading
+    scale: float = 0.25  # the same sum if rewards were coins
 
 
-NONE_JUDGED = Better(arms=1.0, losses=0.5)
-"""But for the one beside them."""
+FIRST_NOISE = Noise()
+"""Coins, until a reward says otherwise."""
+
+
+class Leader(NamedTuple):
+    """The slot with the largest value, and a bound: no other has more than that."""
+
+    slot: int = 0
+    others: float = -1.0
+
+
+NO_LEADER = Leader()
+"""While no slot has an arm."""
+
+
+class Goal(NamedTuple):
+    """A target, and by how much each arm may exceed it."""
+
+    promises: NDArray[np.float64]  # slot -> by how much its mean exceeds the level, where it does; -1: no arm
+    level: float = 0.0
+    fresh: float = 0.0  # the promise of a fresh arm
+    computed: float = -1.0  # the level when all promises were computed
+    leader: Leader = NO_LEADER
 
 
 class ForagerState(NamedTuple):
     """A run of the policy."""
 
-    settings: ForagerSettings
     keep: int
+    slots: int
+    grid: Grid
+    watch: Watch
+    reservoir: NDArray[np.float64]  # point -> mass
+    learned: NDArray[np.float64]  # point -> the same, from arms alone
+    share_above: NDArray[np.float64]  # point -> mass of the reservoir from there on
+    reward_above: NDArray[np.float64]  # point -> the same, times means
+    masses: NDArray[np.float64]  # slot, point -> what is believed of an arm, without its open asks
     arms: NDArray[np.int64]  # slot -> arm; -1: none
-    plays: NDArray[np.int64]  # slot -> plays
-    losses: NDArray[np.float64]  # slot -> average loss, play i with weight i (i + 1)
-    squares: NDArray[np.float64]  # slot -> the same of squared losses
-    looks: NDArray[np.float64]  # slot -> plain average of its losses; infinite once it was judged
-    bounds: NDArray[np.float64]  # slot -> how small its loss may be; infinite without an arm
-    bold: NDArray[np.float64]  # slot -> evidence of the three bets
-    steady: NDArray[np.float64]
-    timid: NDArray[np.float64]
-    least: NDArray[np.int64]  # tournament of the bounds with a minus: who has the least
-    largest: NDArray[np.int64]  # tournament of the bounds: who goes first
-    leaves: int = 1  # of both tournaments
+    plays: NDArray[np.int64]  # slot -> rewards told
+    asked: NDArray[np.int64]  # slot -> asks whose answers are out
+    means: NDArray[np.float64]  # slot -> what the arm is worth; -1 without an arm
+    believed: NDArray[np.float64]  # slot -> the same, if its open asks pay what is expected of them
+    totals: NDArray[np.float64]  # slot -> rewards of its looks
+    last: NDArray[np.float64]  # slot -> the last reward
+    looks: NDArray[np.int64]  # slot -> the play at which the reservoir learns of it next, or did for the last time
+    known_plays: NDArray[np.int64]  # slot -> plays that the reservoir knows of
+    known_totals: NDArray[np.float64]  # slot -> their rewards
+    average: Goal
+    better: Goal
+    used: int = 0  # slots that had an arm at some time
     experience: Experience = NOTHING_LEARNED
-    better: Better = NONE_JUDGED
-    target: float = 0.0
-    struck: int = 0  # strike-outs so far
+    noise: Noise = FIRST_NOISE
+    judged: float = PRIOR_ARMS  # arms that the reservoir has learned of
+    said: float = PRIOR_ARMS  # the sum of what they said: how far they are from the reservoir, 1 at most
+    is_content: int = 0  # whether the average will do
+    regrid: int = 20  # the round in which the grid is looked at
+    best: Leader = NO_LEADER
     slot: int = 0  # of the arm to play next
     counts: Counts = NO_COUNTS
 
 
 @dataclasses.dataclass(frozen=True)
 class Forager(Policy):
-    """Play what may be well below the average loss, else look for better; told nothing at all.
+    """Keep what earns more than the average, else look for better; told nothing at all.
 
     Parameters
     ----------
     keep
-        The most arms it remembers.
-    slack
-        Factor of b in the bound.
-    first_look
-        A first impression takes at most first_look v / (L (1 - L))^2 plays, where L and v are the average and variance
-        of all losses: first_look / (L (1 - L)) for coins. And so many losses too many make a debt.
-    false_alarms
-        About the largest share of strike-outs that are false where arms do change; where none does, all are, and few.
-    wary
-        After a strike-out at round s, no arm is played twice in a row until round wary · s; later after several.
+        So many arms are remembered; more only while all of them have open asks.
+    most
+        The most arms it remembers in that case.
 
     Notes
     -----
-    The defaults are for every world; docs/forager-settings.md shows how little they matter, but for ``wary`` where an
-    adversary watches.
+    Rewards are numbers from 0 to 1. Scale them if they are others.
 
     Examples
     --------
@@ -155,55 +209,54 @@ class Forager(Policy):
     True
     """
 
-    settings_type: ClassVar = ForagerSettings
-    tried_with: ClassVar = ({}, {"keep": 3, "slack": 0.5, "first_look": 1.0, "false_alarms": 0.9, "wary": 10.0})
+    tried_with: ClassVar = ({}, {"keep": 2, "most": 3})
 
-    keep: Count = 256
-    slack: Positive = 1.0
-    first_look: Positive = 3.0
-    false_alarms: Positive = 0.5
-    wary: Positive = 4.0
+    keep: Count = 32
+    most: Count = 256
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.keep < 2:
-            raise ValueError(
-                f"Forager: keep must be at least 2, since it may not play an arm twice in a row, not {self.keep}"
-            )
-        if self.false_alarms >= 1.0:
-            raise ValueError(
-                f"Forager: false_alarms must be below 1, not {self.false_alarms}: the threshold follows its own "
-                "strike-outs, and would fall with every false one"
-            )
-        if self.wary < 1.0:
-            raise ValueError(f"Forager: wary must be at least 1, not {self.wary}")
+        if self.most < self.keep:
+            raise ValueError(f"Forager: most must be at least keep ({self.keep}), not {self.most}")
 
     @property
     def is_scattered(self) -> bool:
-        """Every round walks up two trees."""
+        """Every round reads and writes what is believed of an arm."""
         return True
 
     def slots(self, rounds: int) -> int:
-        """As many as it keeps, however short the run: a live bandit does not know how many rounds will come."""
-        return self.keep
+        """As many as it may ever keep, however short the run: a live bandit does not know how many rounds come."""
+        return self.most
 
     def start(self, rounds: int) -> ForagerState:
         """A state with arrays for ``rounds`` rounds."""
         slots = self.slots(rounds)
+
+        def whole() -> NDArray[np.int64]:
+            return np.zeros(slots, dtype=np.int64)
+
         return ForagerState(
-            settings=self.settings(),
-            keep=slots,
-            arms=np.zeros(slots, dtype=np.int64),
-            plays=np.zeros(slots, dtype=np.int64),
-            losses=np.zeros(slots, dtype=np.float64),
-            squares=np.zeros(slots, dtype=np.float64),
-            looks=np.zeros(slots, dtype=np.float64),
-            bounds=np.zeros(slots, dtype=np.float64),
-            bold=np.zeros(slots, dtype=np.float64),
-            steady=np.zeros(slots, dtype=np.float64),
-            timid=np.zeros(slots, dtype=np.float64),
-            least=new_tournament(slots),
-            largest=new_tournament(slots),
+            keep=self.keep,
+            slots=slots,
+            grid=new_grid(),
+            watch=new_watch(),
+            reservoir=np.zeros(POINTS),
+            learned=np.zeros(POINTS),
+            share_above=np.zeros(POINTS + 1),
+            reward_above=np.zeros(POINTS + 1),
+            masses=np.zeros(slots * POINTS),
+            arms=whole(),
+            plays=whole(),
+            asked=whole(),
+            means=np.zeros(slots),
+            believed=np.zeros(slots),
+            totals=np.zeros(slots),
+            last=np.zeros(slots),
+            looks=whole(),
+            known_plays=whole(),
+            known_totals=np.zeros(slots),
+            average=Goal(promises=np.zeros(slots)),
+            better=Goal(promises=np.zeros(slots)),
         )
 
     def kept_arms(self, state: ForagerState) -> NDArray[np.int64]:
@@ -211,378 +264,552 @@ class Forager(Policy):
         return np.sort(state.arms[state.arms >= 0])
 
     def explain(self, state: ForagerState) -> dict[str, Any]:
-        """What it makes on average, what it is content with, and how it judges the arm it plays next."""
-        slot = state.slot
-        share = float(better_share(state.better))
-        experience = state.experience
-        return {
+        """What it knows, in numbers and in words (`insight`); it never restarts."""
+        own = {
             "episode": 1,
-            "arms": len(self.kept_arms(state)),
-            "average_loss": average_loss(experience),
-            "target": float(state.target),
-            "share": share,
-            "tail_exponent": share / (1.0 - share),
-            "search_share": experience.search / experience.loss if experience.loss > 0.0 else None,
-            "is_in_debt": bool(is_in_debt(state.settings, experience, state.better)),
-            "strike_outs": state.struck,
-            "is_wary": is_wary(state.settings, experience),
-            "plays_of_arm": int(state.plays[slot]),
-            "bound_of_arm": float(state.bounds[slot]) if state.plays[slot] else None,
+            "arms": int(np.count_nonzero(state.arms[: state.used] >= 0)),
+            "arm": int(state.arms[state.slot]),
+            "plays_of_arm": int(state.plays[state.slot]),
             "last_restart": None,
         }
+        return own | insight(state, dispersion_of(state.noise, state.grid.spacing))
 
 
 # ---------------------------------------------------------------- averages that forget
 
 
 @kernel
-def pace(plays: int) -> float:
-    """How far an average moves to its newest value, for weights i (i + 1): n (n + 1) over the sum of all weights."""
-    return 3.0 / (plays + 2.0)
+def pace(rounds: int) -> float:
+    """How far an average moves to its newest value, for weights s (s + 1)."""
+    return 3.0 / (rounds + 2.0)
 
 
 @kernel
-def squared_weights(plays: int) -> float:
-    """The sum of the squared weights, when their sum is 1: the variance of such an average of values of variance 1."""
-    n = float(plays)
-    return 3.0 * (3.0 * n * n + 6.0 * n + 1.0) / (5.0 * n * (n + 1.0) * (n + 2.0))
-
-
-@kernel
-def sum_of_weights(plays: int) -> float:
-    """When the newest has 1; so many plays are remembered."""
-    return 1.0 / pace(plays) if plays > 0 else 0.0
-
-
-@kernel
-def average_loss(experience: Experience) -> float:
-    """L: of all rounds, or of fresh arms where that is less; nobody need lose more than by playing at random.
-
-    Of all rounds: one of loss 1/2 is beside those remembered, so that L is neither 0 nor 1.
-    """
-    remembered = sum_of_weights(experience.rounds)
-    return min((remembered * experience.loss + 0.5) / (remembered + 1.0), fresh_loss(experience))
-
-
-@kernel
-def fresh_loss(experience: Experience) -> float:
-    """Of fresh arms; one draw of loss 1 is beside those remembered, since the first few say little."""
-    draws = sum_of_weights(experience.draws)
-    return (draws * experience.fresh + 1.0) / (draws + 1.0)
-
-
-@kernel
-def common_variance(experience: Experience) -> float:
-    """The variance of all losses, with one round of variance 1/4 beside those remembered."""
-    remembered = sum_of_weights(experience.rounds)
-    seen = max(experience.square - experience.loss * experience.loss, 0.0)
-    return (remembered * seen + 0.25) / (remembered + 1.0)
-
-
-@kernel
-def after_loss(experience: Experience, loss: float, plays: float, is_search: bool) -> Experience:
-    """One more round; ``plays``: of the arm, this one included."""
-    rounds = experience.rounds + 1
-    step = pace(rounds)
-    draws = experience.draws
-    fresh = experience.fresh
-    if plays == 1.0:
-        draws += 1
-        fresh += pace(draws) * (loss - fresh)
+def after_reward(experience: Experience, reward: float, is_kept: bool, plays: int) -> Experience:
+    """One more round, of an arm with so many plays behind it."""
+    step = pace(experience.rounds + 1)
+    kept = 1.0 if is_kept else 0.0
     return Experience(
-        rounds=rounds,
-        loss=experience.loss + step * (loss - experience.loss),
-        square=experience.square + step * (loss * loss - experience.square),
-        search=experience.search + step * ((loss if is_search else 0.0) - experience.search),
+        rounds=experience.rounds + 1,
+        average=experience.average + step * (reward - experience.average),
+        kept=experience.kept + step * (kept - experience.kept),
+        kept_reward=experience.kept_reward + step * (kept * reward - experience.kept_reward),
         stay=experience.stay + step * (plays - experience.stay),
-        draws=draws,
-        fresh=fresh,
-        strikes=experience.strikes * ((rounds - 1.0) / (rounds + 1.0)),
     )
 
 
 @kernel
-def after_strike(experience: Experience) -> Experience:
-    """One more strike-out, in this round."""
-    return replaced(experience, strikes=experience.strikes + 1.0)
+def earned_when_kept(experience: Experience) -> float:
+    """The average reward of plays of arms that were good enough."""
+    return experience.kept_reward / experience.kept if experience.kept > 1e-9 else 0.0
 
 
 @kernel
-def is_wary(settings: ForagerSettings, experience: Experience) -> bool:
-    """Whether a strike-out is recent: weights fall like (s / t)^2."""
-    return experience.strikes * settings.wary * settings.wary >= 1.0
-
-
-# ---------------------------------------------------------------- one arm
-
-
-@kernel
-def lower_bound(settings: ForagerSettings, experience: Experience, loss: float, square: float, plays: int) -> float:
-    """How small an arm's loss may be: max(m / b, m - b sqrt(v q)).
-
-    The variance has that of all losses beside its own, as one more play: a few equal losses prove nothing.
-    """
-    weight = sum_of_weights(plays)
-    variance = (max(square - loss * loss, 0.0) * weight + common_variance(experience)) / (weight + 1.0)
-    lasting = 2.0 * experience.stay  # as many plays ahead as behind
-    slack = settings.slack * natural_log(natural_log(max(lasting, 20.0)))
-    return max(loss / max(slack, 1.0), loss - slack * math.sqrt(variance * squared_weights(plays)))
+def after_difference(noise: Noise, reward: float, last: float, mean: float, plays: int, rounds: int) -> Noise:
+    """Two rewards in a row of one arm differ by the noise alone, or nearly."""
+    is_coin = 1 if noise.is_coin == 1 and (reward == 0.0 or reward == 1.0) else 0
+    if is_coin == 1 or plays == 0:
+        return replaced(noise, is_coin=is_coin)
+    left = 1.0 - pace(rounds)
+    return Noise(
+        is_coin=0,
+        squares=noise.squares * left + 0.5 * (reward - last) * (reward - last),
+        scale=noise.scale * left + max(mean * (1.0 - mean), 1e-6),
+    )
 
 
 @kernel
-def in_search(experience: Experience, level: float, plays: float) -> bool:
-    """Whether a play of an arm with so many behind it is search.
-
-    A draw is paid for in the rounds that it takes to lose once, about 1 / L (to win once, where that is rarer); but
-    where arms do not last, the first plays are enough: a quarter of what the arm played has behind it on average.
-    """
-    variance = level * (1.0 - level)
-    return plays * variance < 1.0 and plays < max(0.25 * experience.stay, 1.0)
+def dispersion_of(noise: Noise, spacing: float) -> float:
+    """The variance of rewards over that of coins; no less than the grid can show."""
+    if noise.is_coin == 1:
+        return 1.0
+    return min(max(noise.squares / noise.scale, 0.25 * spacing * spacing, LEAST_DISPERSION), 1.0)
 
 
 @kernel
-def raised(evidence: float, bet: float, ratio: float) -> float:
-    """The stake of a bet that an arm's losses are above the average, begun anew when it is below 1."""
-    return max(evidence, 1.0) * (1.0 + bet * (ratio - 1.0))
+def believed_change(watch: Watch, rounds: int) -> Change:
+    """What the believed model says; and that one reset in as many rounds as these is possible."""
+    change = watching.change_of(watch.kinds[watch.model], watch.rate)
+    return replaced(change, resets=max(change.resets, 1.0 / (rounds + 10.0)))
+
+
+# ---------------------------------------------------------------- leaders
 
 
 @kernel
-def learn_of_arm(state: ForagerState, slot: int, loss: float, level: float, experience: Experience) -> bool:
-    """Take in a loss of the arm in this slot; return whether it strikes out. ``level``: the average loss before."""
-    settings = state.settings
-    plays = state.plays[slot] + 1
-    step = pace(plays)
-    average = state.losses[slot] + step * (loss - state.losses[slot])
-    square = state.squares[slot] + step * (loss * loss - state.squares[slot])
-    if state.looks[slot] < math.inf:  # not yet judged
-        state.looks[slot] += (loss - state.looks[slot]) / plays
-    bound = lower_bound(settings, experience, average, square, plays)
-    ratio = loss / level
-    bold = raised(state.bold[slot], BETS[0], ratio)
-    steady = raised(state.steady[slot], BETS[1], ratio)
-    timid = raised(state.timid[slot], BETS[2], ratio)
-    state.plays[slot] = plays
-    state.losses[slot] = average
-    state.squares[slot] = square
-    state.bold[slot] = bold
-    state.steady[slot] = steady
-    state.timid[slot] = timid
-    threshold = (sum_of_weights(experience.rounds) + 1.0) / (experience.strikes + 1.0) / settings.false_alarms
-    is_out = (bold + steady + timid) / 3.0 > threshold
-    if rarely(is_out):
-        state.arms[slot] = -1
-        bound = math.inf
-    place(state, slot, bound)
-    return is_out
-
-
-# ---------------------------------------------------------------- all arms
+def led(leader: Leader, values: Any, used: int, slot: int) -> Leader:
+    """Who leads after the value of a slot has changed. The leader stays until another has more."""
+    value = values[slot]
+    if slot != leader.slot:
+        ahead = values[leader.slot]
+        if value > ahead:
+            return Leader(slot=slot, others=max(ahead, leader.others))
+        return Leader(slot=leader.slot, others=max(value, leader.others))
+    if value >= leader.others:
+        return leader
+    return searched(values, used, slot)
 
 
 @kernel
-def place(state: ForagerState, slot: int, bound: float) -> None:
-    """Give a slot its bound."""
-    state.bounds[slot] = bound
-    replay_games(state.least, state.leaves, slot, -bound)
-    replay_games(state.largest, state.leaves, slot, bound)
+def searched(values: Any, used: int, slot: int) -> Leader:
+    """The first of the largest values, but the one in ``slot`` if none is larger; and the largest of the others."""
+    first = slot
+    most = values[slot]
+    others = -1.0
+    for other in range(used):
+        value = values[other]
+        if value > most:
+            others = most
+            most = value
+            first = other
+        elif other != first and value > others:
+            others = value
+    return Leader(slot=first, others=others)
+
+
+# ---------------------------------------------------------------- the reservoir
 
 
 @kernel
-def good_slot(state: ForagerState, target: float, banned: int) -> int:
-    """The slot with the least bound but the banned one, or -1 if that exceeds the target."""
-    slot = leader(state.least, state.leaves)
-    if slot == banned:
-        slot = runner_up(state.least, state.leaves)
-    return slot if state.bounds[slot] <= target else -1
+def shift_up(grid: Grid, source: Any, target: Any, share: float) -> None:
+    """Add a share of the masses of ``source`` to ``target``, where log-odds are larger by ``LUCK``."""
+    above = 0
+    for k in range(POINTS):
+        point = min(grid.points[k] + LUCK, grid.points[POINTS - 1])
+        while grid.points[above] < point:
+            above += 1
+        lower = (grid.points[above] - point) * grid.nearness[above]
+        target[above] += share * source[k] * (1.0 - lower)
+        target[max(above - 1, 0)] += share * source[k] * lower
 
 
 @kernel
-def fill_slot(state: ForagerState, slot: int, arm: int) -> None:
-    """An arm that was never played, or none."""
-    state.arms[slot] = arm
+def sum_up(state: ForagerState, judged: float) -> None:
+    """The reservoir: what was learned, and one arm that may be anything; and how much of it is above each point."""
+    share = reward = 0.0
+    unseen = UNSEEN / (judged + UNSEEN)
+    for k in range(POINTS):
+        state.reservoir[k] = (1.0 - unseen) * state.learned[k]
+    shift_up(state.grid, state.learned, state.reservoir, unseen)
+    state.share_above[POINTS] = 0.0
+    state.reward_above[POINTS] = 0.0
+    for i in range(POINTS):
+        k = POINTS - 1 - i
+        share += state.reservoir[k]
+        reward += state.reservoir[k] * state.grid.means[k]
+        state.share_above[k] = share
+        state.reward_above[k] = reward
+
+
+@kernel
+def first_above(grid: Grid, level: float) -> int:
+    """The first point whose mean is above a level."""
+    low, high = 0, POINTS
+    while low < high:
+        middle = (low + high) // 2
+        if grid.means[middle] > level:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def fresh_excess(state: ForagerState, level: float) -> Any:
+    """By how much a fresh arm exceeds a level on average, where it does."""
+    k = first_above(state.grid, level)
+    return max(state.reward_above[k] - level * state.share_above[k], 0.0)
+
+
+@kernel
+def mean_above(state: ForagerState, level: float) -> Any:
+    """What fresh arms above a level are worth."""
+    k = first_above(state.grid, level)
+    if state.share_above[k] <= 1e-12:
+        return state.grid.means[POINTS - 1]
+    return state.reward_above[k] / state.share_above[k]
+
+
+@kernel
+def with_arm_learned(state: ForagerState, slot: int, dispersion: float) -> ForagerState:
+    """One step of expectation maximisation: what the reservoir makes of an arm replaces what it made of it before."""
+    is_first = state.known_plays[slot] == 0
+    judged = state.judged + 1.0 if is_first else state.judged
+    step = min(max(power(judged, -FORGETTING), 1.0 / state.said), LONGEST_STEP)
+    said = 0.0
+    for turn in range(2):  # what was made of it is taken out, and what is made of it now is put in
+        is_new = turn == 1
+        plays = float(state.plays[slot] if is_new else state.known_plays[slot])
+        believe(
+            state.grid,
+            state.reservoir,
+            0,
+            state.totals[slot] if is_new else state.known_totals[slot],
+            plays,
+            dispersion,
+        )
+        for k in range(POINTS):
+            if is_new:
+                state.grid.cells[k] += step * state.grid.belief[k]
+                away = state.grid.belief[k] - state.reservoir[k]
+                said += away * away / (state.reservoir[k] + 1e-9)
+            else:
+                state.grid.cells[k] = state.learned[k] - step * state.grid.belief[k]
+    total = 0.0
+    for k in range(POINTS):
+        total += max(state.grid.cells[k], 0.0)
+    for k in range(POINTS):
+        state.learned[k] = max(state.grid.cells[k], 0.0) / total
+    state.known_plays[slot] = state.plays[slot]
+    state.known_totals[slot] = state.totals[slot]
+    said_by_all = state.said + min(said, 1.0) if is_first else state.said
+    sum_up(state, judged)
+    return replaced(state, judged=judged, said=said_by_all)
+
+
+# ---------------------------------------------------------------- arms
+
+
+@kernel
+def appraise(state: ForagerState, slot: int) -> None:
+    """What the arm in a slot is worth and promises, if its open asks pay what is expected of them."""
+    offset = slot * POINTS
+    asked = float(state.asked[slot])
+    low, high = state.average.level, state.better.level
+    if asked == 0.0:
+        state.believed[slot] = state.means[slot]
+        state.average.promises[slot], state.better.promises[slot] = excesses_of(
+            state.grid, state.masses, offset, low, high
+        )
+        return
+    dispersion = dispersion_of(state.noise, state.grid.spacing)
+    believe(state.grid, state.masses, offset, asked * state.means[slot], asked, dispersion)
+    state.believed[slot] = mean_of(state.grid, state.grid.belief, 0)
+    state.average.promises[slot], state.better.promises[slot] = excesses_of(state.grid, state.grid.belief, 0, low, high)
+
+
+@kernel
+def with_leaders(state: ForagerState, slot: int) -> ForagerState:
+    """Who leads, after the arm in a slot has changed."""
+    average, better, used = state.average, state.better, state.used
+    return replaced(
+        state,
+        best=led(state.best, state.believed, used, slot),
+        average=replaced(average, leader=led(average.leader, average.promises, used, slot)),
+        better=replaced(better, leader=led(better.leader, better.promises, used, slot)),
+    )
+
+
+@kernel
+def with_all_appraised(state: ForagerState) -> ForagerState:
+    """All promises for the targets of now."""
+    for slot in range(state.used):
+        appraise(state, slot)
+    average, better, used = state.average, state.better, state.used
+    return replaced(
+        state,
+        best=searched(state.believed, used, state.best.slot),
+        average=replaced(average, computed=average.level, leader=searched(average.promises, used, average.leader.slot)),
+        better=replaced(better, computed=better.level, leader=searched(better.promises, used, better.leader.slot)),
+    )
+
+
+@kernel
+def filter_reward(state: ForagerState, slot: int, reward: float, dispersion: float) -> None:
+    """Believe what the reward says of the arm in a slot, and let the arm change by a play."""
+    grid = state.grid
+    if state.noise.is_coin == 1:
+        for k in range(POINTS):
+            grid.likelihood[k] = grid.means[k] if reward == 1.0 else grid.misses[k]
+    else:
+        judge_rewards(grid, reward, 1.0, dispersion)
+    scale = 1.0 / weigh(grid, state.masses, slot * POINTS, state.reservoir, grid.likelihood)
+    change = believed_change(state.watch, state.experience.rounds)
+    move(grid, state.masses, slot * POINTS, scale, change, state.reservoir)
+    state.means[slot] = mean_of(grid, state.masses, slot * POINTS)
+
+
+@kernel
+def target_of(state: ForagerState) -> float:
+    """What is good enough."""
+    return state.average.level if state.is_content == 1 else state.better.level
+
+
+@kernel
+def is_left(state: ForagerState, slot: int) -> bool:
+    """Whether a fresh arm is worth more than the arm in a slot."""
+    if state.means[slot] >= target_of(state) or state.asked[slot] > 0:
+        return False
+    promise = excess_of(state.grid, state.masses, slot * POINTS, target_of(state))
+    return promise < (state.average.fresh if state.is_content == 1 else state.better.fresh)
+
+
+@kernel
+def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState:
+    """Let the reservoir learn of an arm: when it is first left, or at a look; and when to look again."""
+    plays = state.plays[slot]
+    look = state.looks[slot]
+    if plays > look or not (plays == look or (state.known_plays[slot] == 0 and is_left(state, slot))):
+        return state
+    change = believed_change(state.watch, state.experience.rounds)
+    ahead = 4 * plays
+    is_slow = ahead * (change.resets + change.falls + change.rises) < LOOK_WITHIN
+    state.looks[slot] = ahead if plays == look and is_slow else plays
+    return with_arm_learned(state, slot, dispersion)
+
+
+@kernel
+def rounds_a_group(experience: Experience) -> float:
+    """In so many rounds, one group of plays may be watched: fewer where arms do not last, and the search is all."""
+    return watching.EVERY + experience.stay / 32.0
+
+
+@kernel
+def with_watch(state: ForagerState, slot: int, reward: float, mean: float, dispersion: float) -> ForagerState:
+    """Let the models see a reward of a watched arm that was thought to have this mean."""
+    watch = state.watch
+    place = watching.place_of(watch, slot)
+    if place < 0:
+        return state
+    rounds = state.experience.rounds
+    is_affordable = watching.is_affordable(watch, rounds, rounds_a_group(state.experience))
+    is_surprise = watching.is_affordable(watch, rounds, watching.EVERY_SURPRISE) and watching.is_surprising(
+        reward, mean, dispersion
+    )
+    groups = watch.groups
+    for turn in range(2):  # a surprise ends the group before it
+        is_over = turn == 0 and is_surprise and watch.plays[place] > 0.0
+        if turn == 1:
+            watch.calm[place] = 1.0 if is_surprise else watch.calm[place] + 1.0
+            watch.totals[place] += reward
+            watch.plays[place] += 1.0
+            is_left_now = state.means[slot] < target_of(state)
+            is_over = is_left_now or (is_affordable and watching.is_group_over(watch, place, state.plays[slot]))
+        if is_over:
+            watching.fade(watch, watch.plays[place] * pace(rounds))
+            is_last_reward = turn == 1 and watch.plays[place] == 1.0 and not is_surprise
+            watching.weigh_models(watch, state.grid, place, state.reservoir, dispersion, is_last_reward)
+            groups += 1
+    if groups == watch.groups:
+        return state
+    return replaced(state, watch=watching.with_belief(replaced(watch, groups=groups)))
+
+
+# ---------------------------------------------------------------- grid and targets
+
+
+@kernel
+def with_grid(state: ForagerState) -> ForagerState:
+    """Draw the grid anew if that is worth it: around what is better, as fine as the arms that are played are known."""
+    rounds = state.experience.rounds
+    if rounds < state.regrid:
+        return state
+    grid = state.grid
+    better = min(max(state.better.level, mean_at(1.0 - EDGE)), mean_at(EDGE - 1.0))
+    known = (state.experience.stay + 1.0) * better * (1.0 - better)
+    spacing = math.sqrt(dispersion_of(state.noise, grid.spacing) / known)
+    spacing = min(max(spacing, FINEST), WIDEST)
+    centre = point_at(better)
+    later = replaced(state, regrid=int(rounds * REGRID) + 1)
+    is_fine = grid.spacing / FINER <= spacing <= grid.spacing * FINER
+    if is_fine and abs(centre - grid.centre) <= 3.0 * grid.spacing:
+        return later
+    draft_grid(grid, centre, spacing)
+    carry_over(grid, state.learned, 0)
+    for slot in range(state.used):
+        carry_over(grid, state.masses, slot * POINTS)
+    for part in range(WATCHED * len(MODELS)):
+        if state.watch.slots[part // len(MODELS)] >= 0:
+            carry_over(grid, state.watch.masses, part * POINTS)
+    redrawn_state = replaced(later, grid=redrawn(grid, centre, spacing))
+    for slot in range(state.used):
+        state.means[slot] = mean_of(redrawn_state.grid, state.masses, slot * POINTS)
+    sum_up(redrawn_state, state.judged)
+    return replaced(redrawn_state, average=replaced(state.average, computed=-1.0))
+
+
+@kernel
+def is_stale(goal: Goal, spacing: float) -> bool:
+    """Whether a target has moved so far that all promises are to be computed anew."""
+    return abs(goal.level - goal.computed) > REFRESH * spacing * abs(goal.computed * (1.0 - goal.computed))
+
+
+@kernel
+def with_targets(state: ForagerState) -> ForagerState:
+    """The average, what is better, and which of them will do."""
+    level = state.experience.average
+    above = mean_above(state, level)
+    return replaced(
+        state,
+        average=replaced(state.average, level=level, fresh=fresh_excess(state, level)),
+        better=replaced(state.better, level=above, fresh=fresh_excess(state, above)),
+        is_content=1 if earned_when_kept(state.experience) >= above else 0,
+    )
+
+
+# ---------------------------------------------------------------- the next arm
+
+
+@kernel
+def free_slot(state: ForagerState) -> int:
+    """For a fresh arm: a new slot, or that of the worst arm; but no arm goes while its answers are out. -1: none."""
+    if state.used < state.keep:
+        return state.used
+    worst = -1
+    for slot in range(state.used):
+        if state.asked[slot] == 0 and (worst < 0 or state.means[slot] < state.means[worst]):
+            worst = slot
+    if worst < 0 and state.used < state.slots:
+        return state.used
+    return worst
+
+
+@kernel
+def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
+    """Draw an arm; it is what arms are."""
+    drawn = state.counts.arms
+    watching.stop_watching(state.watch, slot)
+    if watching.is_affordable(state.watch, state.experience.rounds, rounds_a_group(state.experience)):
+        watching.start_watching(state.watch, slot, state.reservoir, state.means)
+    watching.fade(state.watch, 1.0 / (drawn + 3.0))
+    state.arms[slot] = drawn
     state.plays[slot] = 0
-    state.losses[slot] = 0.0
-    state.squares[slot] = 0.0
-    state.looks[slot] = 0.0
-    state.bold[slot] = 1.0
-    state.steady[slot] = 1.0
-    state.timid[slot] = 1.0
+    state.asked[slot] = 0
+    state.totals[slot] = 0.0
+    state.last[slot] = 0.0
+    state.looks[slot] = FIRST_LOOK
+    state.known_plays[slot] = 0
+    state.known_totals[slot] = 0.0
+    for k in range(POINTS):
+        state.masses[slot * POINTS + k] = state.reservoir[k]
+    state.means[slot] = state.reward_above[0]
+    appraise(state, slot)
+    drawn_state = replaced(
+        state,
+        used=max(state.used, slot + 1),
+        slot=slot,
+        counts=with_arm(state.counts),
+        watch=watching.with_belief(state.watch),
+    )
+    return with_leaders(drawn_state, slot)
 
 
 @kernel
-def fresh_slot(state: ForagerState, arm: int) -> int:
-    """Put a fresh arm where none is, or in place of the one with the largest bound."""
-    slot = leader(state.largest, state.leaves)
-    fill_slot(state, slot, arm)
-    place(state, slot, -math.inf)  # it is next until a reward comes, and nobody takes its place
-    return slot
-
-
-# ---------------------------------------------------------------- kappa, and what is good enough
-
-
-@kernel
-def better_share(better: Better) -> float:
-    """Kappa: the mean loss of an arm that is better than the average, over the average."""
-    return better.losses / better.arms
-
-
-@kernel
-def is_in_debt(settings: ForagerSettings, experience: Experience, better: Better) -> bool:
-    """Whether the search has cost more than 1 - kappa of all losses, by more than ``first_look`` losses.
-
-    While fresh arms earn about as much as anything so far, a search costs nothing.
-    """
-    excess = experience.search - (1.0 - better_share(better)) * experience.loss
-    earns_more = 1.0 - experience.loss > CLEARLY * (1.0 - fresh_loss(experience))
-    return earns_more and excess * sum_of_weights(experience.rounds) > settings.first_look
-
-
-@kernel
-def is_worse_than_random(experience: Experience) -> bool:
-    """Whether clearly more is lost than fresh arms lose: what looks good has then spoiled by the time it is known."""
-    return experience.loss > CLEARLY * fresh_loss(experience)
-
-
-@kernel
-def is_first_look_over(settings: ForagerSettings, experience: Experience, level: float, plays: int) -> bool:
-    """Whether so many plays tell a gap as large as L (or, where L is near 1, as 1 - L) from none."""
-    spread = level * (1.0 - level)
-    return plays * spread * spread >= settings.first_look * common_variance(experience)
-
-
-@kernel
-def judged(better: Better, experience: Experience, level: float, loss: float, plays: int) -> Better:
-    """One more arm, with this average loss over so many plays.
-
-    Its losses, in units of variance / L, count like those of a Poisson process; so with the prior x^(e - 1) its true
-    loss has a gamma distribution, with the shape a below and the mean L a / y. Let P(a, y) be the part of it below L:
-    the series of the incomplete gamma function gives P, and P(a + 1, y) a / y, the mean of x / L in that part. Thus
-    kappa is one step of expectation maximisation for every arm.
-    """
-    if level <= 0.0:
-        return better
-    counted = plays * level / common_variance(experience)
-    y = counted * level
-    a = counted * max(loss, 0.0) + better.losses / max(better.arms - better.losses, 1e-9)
-    clear = 5.0 * math.sqrt(a) + 5.0  # five standard deviations
-    is_sharp = y >= 10_000.0
-    if a > (y if is_sharp else y + clear):
-        return better
-    probability = 1.0
-    part = a / y
-    if a > y - clear and not is_sharp:  # else all of it is below, as good as
-        term = 1.0
-        series = 1.0
-        steps = 0.0
-        while term > 1e-6 * series:
-            steps += 1.0
-            term *= y / (a + steps)
-            series += term
-        first = exponential(a * natural_log(y) - y - log_gamma(a + 1.0))
-        probability = min(first * series, 1.0)
-        part = min(a / y * first * (series - 1.0), probability)
-    fading = min(ARMS_REMEMBERED / (better.arms + probability), 1.0)
-    return Better(arms=fading * (better.arms + probability), losses=fading * (better.losses + part))
-
-
-@kernel
-def followed(target: float, level: float, share: float) -> float:
-    """The target follows kappa L down at once, and up only when that exceeds it by a factor of 1 / kappa."""
-    wanted = share * level
-    return wanted if wanted < target or wanted * share > target else target
+def with_next_arm(state: ForagerState) -> ForagerState:
+    """The best arm if it is good enough; else the most promising, if it promises more than a fresh one; else that."""
+    if state.believed[state.best.slot] >= target_of(state):
+        return replaced(state, slot=state.best.slot)
+    is_content = state.is_content == 1
+    hopeful = state.average.leader.slot if is_content else state.better.leader.slot
+    promise = state.average.promises[hopeful] if is_content else state.better.promises[hopeful]
+    slot = -1
+    if promise <= (state.average.fresh if is_content else state.better.fresh):
+        slot = free_slot(state)
+    if slot < 0:
+        return replaced(state, slot=hopeful)
+    return with_fresh_arm(state, slot)
 
 
 # ---------------------------------------------------------------- a round
 
 
+@kernel
+def opened_goal(goal: Goal) -> Goal:
+    """A target of which nothing is known."""
+    return replaced(goal, level=0.0, fresh=0.0, computed=-1.0, leader=NO_LEADER)
+
+
 def begin(state: ForagerState, key: int) -> ForagerState:
-    """One fresh arm."""
-    for slot in range(state.keep):
-        fill_slot(state, slot, -1)
-        state.bounds[slot] = math.inf
-    open_tournament(state.least, state.keep, -math.inf)
+    """One fresh arm, of a reservoir of which nothing is known."""
+    for k in range(POINTS):
+        state.learned[k] = 1.0 / POINTS
+    for slot in range(state.slots):
+        state.arms[slot] = -1
+        state.means[slot] = -1.0
+        state.believed[slot] = -1.0
+        state.average.promises[slot] = -1.0
+        state.better.promises[slot] = -1.0
     clean = replaced(
         state,
-        leaves=open_tournament(state.largest, state.keep, math.inf),
+        grid=opened_grid(state.grid),
+        watch=opened_watch(state.watch),
+        average=opened_goal(state.average),
+        better=opened_goal(state.better),
+        used=0,
         experience=NOTHING_LEARNED,
-        better=NONE_JUDGED,
-        target=1.0,
-        struck=0,
-        slot=0,
-        counts=with_block(NO_COUNTS, 1),  # one without end
+        noise=FIRST_NOISE,
+        judged=PRIOR_ARMS,
+        said=PRIOR_ARMS,
+        is_content=0,
+        regrid=20,
+        best=NO_LEADER,
+        counts=with_block(NO_COUNTS, 0),  # one without end
     )
-    fresh_slot(clean, 0)  # slot 0, the lowest
-    return clean
+    sum_up(clean, PRIOR_ARMS)
+    return with_fresh_arm(with_targets(clean), 0)
 
 
 def ask(state: ForagerState, round: int) -> Choice:
-    """The arm that was decided on when the last reward came."""
+    """The arm that was decided on when something was last heard."""
     slot = state.slot
     return Choice(slot=slot, arm=state.arms[slot], probability=1.0, block=1, round=round)
 
 
-def tell(state: ForagerState, choice: Choice, reward: float) -> ForagerState:
-    """Take in the loss, and decide on the next arm."""
-    played = choice.slot
-    is_kept = state.arms[played] == choice.arm  # a late reward may belong to an arm that was let go
-    told = with_target(with_loss(state, played, is_kept, 1.0 - reward))
-    if is_kept:
-        told = with_impression(told, played)
-    banned = played if is_kept and is_wary(told.settings, told.experience) else -1
-    return with_next_arm(told, banned)
-
-
 @kernel
-def with_loss(state: ForagerState, slot: int, is_kept: bool, loss: float) -> ForagerState:
-    """Take in the loss of the arm in a slot, or of one that is not kept any more."""
-    level = average_loss(state.experience)
-    before = float(state.plays[slot]) if is_kept else state.experience.stay
-    experience = after_loss(state.experience, loss, before + 1.0, in_search(state.experience, level, before))
-    if is_kept and learn_of_arm(state, slot, loss, level, experience):
-        return replaced(state, experience=after_strike(experience), struck=state.struck + 1)
-    return replaced(state, experience=experience)
-
-
-@kernel
-def with_target(state: ForagerState) -> ForagerState:
-    """What is good enough now."""
-    level = average_loss(state.experience)
-    if is_in_debt(state.settings, state.experience, state.better):
-        return replaced(state, target=level)
-    return replaced(state, target=followed(state.target, level, better_share(state.better)))
-
-
-@kernel
-def with_impression(state: ForagerState, slot: int) -> ForagerState:
-    """Judge the arm in a slot, once: when its first look is over, or its bound exceeds the target."""
-    look = state.looks[slot]
-    if look == math.inf:
-        return state
+def learned(state: ForagerState, slot: int, reward: float) -> ForagerState:
+    """Take in a reward of the arm in a slot."""
+    mean = state.means[slot]
     plays = state.plays[slot]
-    level = average_loss(state.experience)
-    if state.bounds[slot] > state.target or is_first_look_over(state.settings, state.experience, level, plays):
-        state.looks[slot] = math.inf
-        return replaced(state, better=judged(state.better, state.experience, level, look, plays))
-    return state
+    is_kept = state.believed[slot] >= target_of(state)
+    experience = after_reward(state.experience, reward, is_kept, plays)
+    noise = after_difference(state.noise, reward, state.last[slot], mean, plays, experience.rounds)
+    told = replaced(state, experience=experience, noise=noise)
+    dispersion = dispersion_of(noise, state.grid.spacing)
+    filter_reward(told, slot, reward, dispersion)
+    if plays < state.looks[slot]:
+        state.totals[slot] += reward
+    state.last[slot] = reward
+    state.plays[slot] = plays + 1
+    return with_look(with_watch(told, slot, reward, mean, dispersion), slot, dispersion)
 
 
 @kernel
-def with_next_arm(state: ForagerState, banned: int) -> ForagerState:
-    """An arm that is good enough is next, but not the banned one; a fresh one if there is none."""
-    slot = -1 if is_worse_than_random(state.experience) else good_slot(state, state.target, banned)
-    if slot >= 0:
-        return replaced(state, slot=slot)
-    return replaced(state, slot=fresh_slot(state, state.counts.arms), counts=with_arm(state.counts))
+def decided(state: ForagerState, slot: int) -> ForagerState:
+    """Which arm is next, after the arm in a slot has changed."""
+    aimed = with_targets(state)
+    spacing = aimed.grid.spacing
+    if rarely(is_stale(aimed.average, spacing) or is_stale(aimed.better, spacing)):
+        return with_next_arm(with_all_appraised(aimed))
+    appraise(aimed, slot)
+    return with_next_arm(with_leaders(aimed, slot))
+
+
+@kernel
+def tell(state: ForagerState, choice: Choice, reward: float) -> ForagerState:
+    """Take in the reward, and decide on the next arm."""
+    return decided(with_grid(learned(state, choice.slot, reward)), choice.slot)
 
 
 def defer(state: ForagerState, choice: Choice) -> tuple[ForagerState, float]:
-    """Go on with an arm that is known; of one that is not, a single look is enough until its answer comes."""
-    slot = choice.slot
-    if state.plays[slot] > 0:
-        return state, math.nan
-    place(state, slot, AWAITED)
-    return with_next_arm(state, slot), math.nan
+    """Believe that the ask pays what is expected of it."""
+    state.asked[choice.slot] += 1
+    return decided(state, choice.slot), math.nan
 
 
-register_policy(ForagerState, begin=begin, ask=ask, tell=tell, defer=defer)
+def settle(state: ForagerState, choice: Choice, presumed: float, reward: float) -> ForagerState:
+    """Take in the reward in place of what was believed."""
+    if state.arms[choice.slot] != choice.arm:
+        return replaced(state, counts=with_ignored(state.counts))
+    state.asked[choice.slot] -= 1
+    return tell(state, choice, reward)
+
+
+def lose(state: ForagerState, choice: Choice, presumed: float) -> ForagerState:
+    """As if there had been no play."""
+    if state.arms[choice.slot] != choice.arm:
+        return state
+    state.asked[choice.slot] -= 1
+    return decided(state, choice.slot)
+
+
+register_policy(ForagerState, begin=begin, ask=ask, tell=tell, defer=defer, settle=settle, lose=lose)

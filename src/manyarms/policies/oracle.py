@@ -111,7 +111,7 @@ def observe(state: OracleState, world: Any, choice: Choice) -> OracleState:
     """The played arm's new mean, and one fresh arm that takes the place of the worst if it is better."""
     seen = max(state.counts.arms, 1)  # arm 0 has now been seen
     value_slot(state, choice.slot, world.means[choice.slot])
-    fresh = preview(world, seen)
+    fresh = preview(world, seen, choice.round)
     slot = leader(state.worst, state.leaves)
     if state.means[slot] < fresh:
         state.arms[slot] = seen

@@ -17,8 +17,8 @@ from manyarms import contract, engine, lab, replication
 from manyarms.checks import LATE_WORLD, examples
 from manyarms.checks.runs import CORRECTED_WORLD
 from manyarms.cli import main
+from manyarms.lab.explain import beliefs, playing
 from manyarms.lab.explain import drawing as explain_drawing
-from manyarms.lab.explain import playing
 from manyarms.lab.explain.drawing import drawing, grid, height, outline, pieces, thinned
 from manyarms.lab.explain.explain import chosen_cell
 from manyarms.lab.explain.page import MOST_ROWS, page_data
@@ -524,6 +524,56 @@ def test_pictures_have_the_same_bytes(tmp_path):
         assert first.read_bytes() == second.read_bytes()
 
 
+# ---------------------------------------------------------------- what it has learned
+
+
+@functools.cache
+def foraged():
+    world = ma.World(ma.BetaDistributed(a=1.0, b=6.0), ma.Rotting(rate=0.0005))
+    return lab.explain(ma.Forager(), world, 1500, seed=3, world_name="a catalogue")
+
+
+def test_what_a_policy_knows_is_said_at_the_end():
+    found = foraged()
+    said = found.to_json()["belief"]
+    assert found.summary().endswith(f"What it knows in the end: {said['in_words']}")
+    assert json.loads(json.dumps(said, allow_nan=False)) == said
+    assert "in_words" not in explained("Elimination", "crashes").belief
+    assert explained("Elimination", "crashes").belief["last_restart"] is not None
+
+
+def test_what_policies_say_becomes_plain():
+    said = {"a": np.arange(2), 1: (np.float64(0.5), math.nan), "b": {"c": np.int64(3), "d": object()}, "e": True}
+    assert playing.plain(said) == {"a": [0, 1], "1": [0.5, None], "b": {"c": 3, "d": None}, "e": True}
+
+
+def test_what_was_learned_is_drawn_against_the_truth(tmp_path):
+    found = foraged()
+    figure = found.belief_figure()
+    upper, lower = figure.axes
+    truth, learned = (line.get_ydata() for line in upper.lines[:2])
+    assert np.all(np.diff(truth) > 0.0)  # the best first
+    assert np.all(np.diff(learned) <= 0.0)
+    assert learned[0] == pytest.approx(1.0)
+    drawn = [text.get_text() for text in lower.get_yticklabels()]
+    best = found.belief["kept_arms"][0]
+    assert drawn[0] == f"arm {best['arm']:,}: {best['plays']:,} plays"
+    own = np.flatnonzero(found.log.arm == best["arm"])
+    crosses = lower.lines[1].get_xdata()
+    assert crosses[0] == pytest.approx(beliefs.log_odds(found.log.next_mean[own[-1]]))
+    assert len(crosses) == len(drawn) <= beliefs.MOST_ARMS
+    pair = [save(found.belief_figure(width="column"), tmp_path / f"{place}.png") for place in range(2)]
+    assert pair[0].read_bytes() == pair[1].read_bytes()
+    with pytest.raises(ValueError, match="does not say what arms are like"):
+        explained("Elimination", "crashes").belief_figure()
+
+
+def test_the_true_reservoir_is_drawn_from():
+    means = beliefs.true_means(foraged(), draws=4000)
+    assert np.all(np.diff(means) <= 0.0)
+    assert means.mean() == pytest.approx(1.0 / 7.0, abs=0.01)
+
+
 # ---------------------------------------------------------------- the page
 
 BAD = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -807,6 +857,19 @@ def test_the_command_says_and_writes_what_it_is_asked_for(tiny, capsys):
     assert main([*line.split()[1:], "--out", "again.html"]) == 0
     assert (tiny / "again.html").read_text(encoding="utf-8") == page
     assert (tiny / "new" / "run.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_the_command_draws_what_a_policy_has_learned(tiny, capsys):
+    (tiny / "told-nothing.toml").write_text(f'{TOML}[policies.F]\ntype = "Forager"\n')
+    assert main(["explain", "told-nothing.toml", "--cell", "F", "--beliefs", "new/beliefs.svg"]) == 0
+    out = capsys.readouterr().out
+    assert "What it knows in the end: Of late it earns" in " ".join(out.split())
+    assert out.endswith("What it has learned is new/beliefs.svg\n")
+    assert main(["explain", "told-nothing.toml", "--cell", "E", "--beliefs", "beliefs.svg"]) != 0
+    assert "E does not say what arms are like" in capsys.readouterr().err
+    assert main(["explain", "told-nothing.toml", "--cell", "F", "--beliefs", "beliefs.jpg"]) != 0
+    assert "must end in .png" in capsys.readouterr().err
+    assert not (tiny / "beliefs.svg").exists()
 
 
 def test_the_command_gives_all_numbers_as_json(tiny, capsys, cell_file):

@@ -51,6 +51,7 @@ class Account:
     checkpoints: NDArray[np.int64]  # the rounds at which numbers are kept
     values: NDArray[np.float64]  # for each of them, the numbers of ``manyarms.trace.COLUMNS``
     log: Log  # every round
+    belief: dict[str, Any]  # where the policy stands in the end, as it says
     variation: Variation  # V, V_R, L and L_R after each round
     episodes: Episodes  # what each cost, and why it ended
     parts: RegretParts  # regret as that of the best arm of each block plus what was lost against it

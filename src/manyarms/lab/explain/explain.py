@@ -2,11 +2,12 @@
 
 Why did the policy restart, and was it right? The run is played again, round by round the same; its regret, its
 changes and its episodes are counted from the log by `manyarms.measures`, its restarts are held against the significant
-shifts, and the policy is asked about each of its restarts. ``Explanation.figure`` draws it, ``Explanation.page`` makes
-a page of it, ``Explanation.to_json`` has all the numbers. What is drawn is binned; what is counted never is.
+shifts, and the policy is asked about each of its restarts.
+``Explanation.figure`` draws it, ``Explanation.page`` makes a page of it, ``Explanation.belief_figure`` draws what the
+policy has learned, ``Explanation.to_json`` has all the numbers. What is drawn is binned; what is counted never is.
 
 This is the front of the room. Behind it, each made from those before: `playing`, `account`, `words` and `drawing`,
-`figure` and `page`.
+`figure`, `beliefs` and `page`.
 """
 
 import dataclasses
@@ -30,6 +31,7 @@ from ..running.chunks import memory
 from ..running.files import BadFile, CellResult, read_result
 from ..studies.study import SUFFIX, Cell, Study, study_names
 from .account import Account
+from .beliefs import belief_figure
 from .figure import figure
 from .page import page
 from .playing import played
@@ -48,6 +50,7 @@ class Explanation(Account):
 
     summary = summary
     figure = figure
+    belief_figure = belief_figure
     page = page
 
     def write_page(self, path: str | Path, command: str = "") -> Path:
@@ -70,6 +73,7 @@ class Explanation(Account):
             "replication": self.replication,
             "summary": self.summary(),
             "totals": totals,
+            "belief": self.belief,
             "checkpoints": {"round": self.checkpoints.tolist()}
             | {name: self.values[:, place].tolist() for place, name in enumerate(COLUMNS)},
             "shifts": {
@@ -187,7 +191,7 @@ def explained(
             f"{memory() / 1e9:,.0f} GB; explain a shorter run"
         )
     warn_of_other_top(cell.policy_name, cell.policy, cell.world)
-    values, log, notes = played(cell, checkpoints, seed, replication)
+    values, log, notes, belief = played(cell, checkpoints, seed, replication)
     run = (log.arm, log.mean, log.next_mean)
     top = cell.world.top
     episodes = measures.episodes_of_run(*run, log.episode, blocks=log.block, notes=notes, top=top)
@@ -202,6 +206,7 @@ def explained(
         checkpoints=checkpoints,
         values=values,
         log=log,
+        belief=belief,
         variation=measures.realized_variation(*run),
         episodes=episodes,
         parts=measures.decomposed_regret(*run, log.block, top=top),

@@ -1,9 +1,10 @@
-"""The run, played once more, round by round the same: with a log, and the policy asked about each of its restarts.
+"""The run, played once more, round by round the same: with a log, and the policy asked about its restarts and itself.
 
 What a policy says about a restart is plain Python and reads its state. So the compiled loop pauses after each restart
 and hands the states out, and is given them back to play on.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,8 +30,8 @@ class Sums(NamedTuple):
 
 def played(
     cell: Cell, checkpoints: NDArray[np.int64], seed: int, replication: int
-) -> tuple[NDArray[np.float64], Log, list[dict[str, Any]]]:
-    """Play one replication: its numbers at the checkpoints, its log, and a note about each restart of the policy."""
+) -> tuple[NDArray[np.float64], Log, list[dict[str, Any]], dict[str, Any]]:
+    """Play one replication: its numbers at the checkpoints, its log, a note about each restart, and its last word."""
     run = Run(cell.policy, Job(cell.world, cell.horizon, 1, seed, checkpoints, first=replication))
     new = run.states()
     key = replication_key(seed, replication)
@@ -49,7 +50,7 @@ def played(
             if counts(policy).restarts > restarts:
                 notes.append(restart_note(run.spec, policy, sums.round))
         write_checkpoint(run.out, 0, place, sums.regret, sums.total, counts(policy), world)
-    return run.out[0], log, notes
+    return run.out[0], log, notes, plain(run.spec.explain(policy))
 
 
 @loop
@@ -81,3 +82,16 @@ def restart_note(spec: Policy, state: Any, round: int) -> dict[str, Any]:
     """What the policy says about a restart right after it, or only where it was."""
     note = spec.explain(state).get("last_restart")
     return note if isinstance(note, dict) and note.get("round") == round else {"round": round}
+
+
+def plain(said: Any) -> Any:
+    """What a policy says, as JSON has it: dictionaries, lists, text and finite numbers; None for others."""
+    if isinstance(said, dict):
+        return {str(name): plain(value) for name, value in said.items()}
+    if isinstance(said, list | tuple | np.ndarray):
+        return [plain(value) for value in said]
+    if isinstance(said, np.generic):
+        return plain(said.item())
+    if isinstance(said, float):
+        return said if math.isfinite(said) else None
+    return said if isinstance(said, str | int | bool) else None

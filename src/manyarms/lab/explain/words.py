@@ -36,6 +36,8 @@ def sentences(found: Account) -> Iterator[str]:
     needless = sum(one.ended == "restart" and one.rotting_changes == 0 for one in found.episodes)
     if needless:
         yield f"{many(needless, 'restart')} ended an episode in which no mean had fallen."
+    if "in_words" in found.belief:
+        yield f"What it knows in the end: {found.belief['in_words']}"
 
 
 def _restarts_in_words(restarts: Sequence[RestartVerdict]) -> Iterator[str]:

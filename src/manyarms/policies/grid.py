@@ -1,0 +1,318 @@
+"""A grid of means, fine where it matters, and what is believed of an arm as masses on it.
+
+Points are log-odds: means from 6 in a million to as near to 1. Around the centre they lie a given spacing apart, and
+further and further away from it (a hyperbolic sine): so 32 of them tell apart two good arms that are much alike, and
+yet know a bad arm at once. When centre or spacing change, masses are spread over their cells and collected in the new
+ones.
+
+A reward y of an arm with the mean p has the likelihood (p^y (1 - p)^(1 - y))^(1 / dispersion): that of a coin where the
+dispersion is 1; where rewards vary less than coins do, by that factor in their variance, the curve is as much sharper.
+But one reward in twenty is taken for as noisy as a coin, since many have a small variance and yet a long tail.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arithmetic import exponential, natural_log
+from ..compiled import kernel, rarely, replaced, unsigned
+
+POINTS = 32
+"""So many; a multiple of four, since sums are taken in four lanes."""
+
+BELOW = 18
+"""Of these below the centre: a search meets more bad arms than good ones."""
+
+EDGE = 12.0
+"""The largest log-odds."""
+
+WIDEST = 0.5
+"""The spacing that the grid begins with, and the largest that it has."""
+
+FINEST = 0.02
+"""No finer than that: a hundred thousand plays of an arm."""
+
+OUTLIERS = 0.05
+"""The share of rewards that are as noisy as coins."""
+
+FASTEST = 0.45
+"""The largest share of a mass that moves to a neighbour in one step."""
+
+NOTHING = 1e-250
+"""A likelihood below this says that all that was believed is wrong."""
+
+
+class Grid(NamedTuple):
+    """The points, and what is computed from them."""
+
+    points: NDArray[np.float64]  # log-odds, from small to large
+    means: NDArray[np.float64]
+    misses: NDArray[np.float64]  # 1 - mean
+    logs: NDArray[np.float64]  # of the misses
+    nearness: NDArray[np.float64]  # 1 / (distance from the point below)
+    draft: NDArray[np.float64]  # for the next points
+    cells: NDArray[np.float64]  # for masses on their way
+    likelihood: NDArray[np.float64]  # of the last reward
+    belief: NDArray[np.float64]  # masses for a moment
+    centre: float = 0.0
+    spacing: float = WIDEST
+
+
+class Change(NamedTuple):
+    """How arms are believed to change with a play."""
+
+    resets: float = 0.0  # the probability that the arm is drawn anew
+    falls: float = 0.0  # by so much its log-odds fall
+    rises: float = 0.0
+
+
+def new_grid() -> Grid:
+    """Room for one."""
+    arrays: Any = (np.zeros(POINTS) for name in Grid._fields if name not in Grid._field_defaults)
+    return Grid(*arrays)
+
+
+# ---------------------------------------------------------------- points
+
+
+@kernel
+def mean_at(point: float) -> float:
+    """The mean with these log-odds."""
+    return 1.0 / (1.0 + exponential(-point))
+
+
+@kernel
+def point_at(mean: float) -> float:
+    """The log-odds of a mean."""
+    return natural_log(mean / (1.0 - mean))
+
+
+@kernel
+def compute_means(grid: Grid) -> None:
+    """All that follows from the points."""
+    for k in range(POINTS):
+        point = grid.points[k]
+        mean = mean_at(point)
+        grid.means[k] = mean
+        grid.misses[k] = 1.0 - mean
+        grid.logs[k] = -natural_log(1.0 + exponential(point))
+        grid.nearness[k] = 1.0 / (point - grid.points[k - 1]) if k > 0 else 0.0
+
+
+@kernel
+def stretched(curvature: float, count: float) -> float:
+    """How many spacings lie ``count`` points away: sinh(curvature count) / curvature."""
+    grown = exponential(curvature * count)
+    return (grown - 1.0 / grown) / (2.0 * curvature)
+
+
+@kernel
+def curvature_for(spacings: float, count: int) -> float:
+    """That so many points reach so many spacings away; 0 if an even grid is as fine."""
+    if count >= spacings:
+        return 0.0
+    low, high = 1e-6, 3.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if stretched(middle, count) < spacings:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
+
+
+@kernel
+def draft_side(grid: Grid, centre: float, spacing: float, count: int, side: float) -> None:
+    """So many points on one side of the centre, the last at the edge."""
+    distance = EDGE - side * centre
+    curvature = curvature_for(distance / spacing, count)
+    for j in range(1, count + 1):
+        away = spacing * stretched(curvature, j) if curvature > 0.0 else distance / count * j
+        grid.draft[BELOW + j if side > 0.0 else BELOW - j] = centre + side * away
+
+
+@kernel
+def spread_cell(grid: Grid, mass: float, start: float, end: float, cell: int) -> int:
+    """Spread a mass evenly over an interval, into the new cells from ``cell`` on; return the last it reaches."""
+    at = start
+    while at < end:
+        border = 0.5 * (grid.draft[cell] + grid.draft[cell + 1]) if cell < POINTS - 1 else end
+        reached = min(border, end)
+        if reached > at:
+            grid.cells[cell] += mass * (reached - at) / (end - start)
+            at = reached
+        if at < end:
+            cell += 1
+    return cell
+
+
+@kernel
+def carry_over(grid: Grid, masses: Any, offset: int) -> None:
+    """Masses from the points to the draft."""
+    for k in range(POINTS):
+        grid.cells[k] = 0.0
+    cell = 0
+    for k in range(POINTS):
+        left = grid.points[k] - 0.5 * (grid.points[max(k, 1)] - grid.points[max(k, 1) - 1])
+        right = grid.points[k] + 0.5 * (grid.points[min(k, POINTS - 2) + 1] - grid.points[min(k, POINTS - 2)])
+        while cell > 0 and 0.5 * (grid.draft[cell - 1] + grid.draft[cell]) > left:
+            cell -= 1
+        cell = spread_cell(grid, masses[offset + k], left, right, cell)
+    for k in range(POINTS):
+        masses[offset + k] = grid.cells[k]
+
+
+@kernel
+def draft_grid(grid: Grid, centre: float, spacing: float) -> None:
+    """The next points."""
+    grid.draft[BELOW] = centre
+    draft_side(grid, centre, spacing, BELOW, -1.0)
+    draft_side(grid, centre, spacing, POINTS - 1 - BELOW, 1.0)
+
+
+@kernel
+def redrawn(grid: Grid, centre: float, spacing: float) -> Grid:
+    """The draft is the grid from now on."""
+    for k in range(POINTS):
+        grid.points[k] = grid.draft[k]
+    compute_means(grid)
+    return replaced(grid, centre=centre, spacing=spacing)
+
+
+@kernel
+def opened_grid(grid: Grid) -> Grid:
+    """The first one."""
+    draft_grid(grid, 0.0, WIDEST)
+    return redrawn(grid, 0.0, WIDEST)
+
+
+# ---------------------------------------------------------------- beliefs
+
+
+@kernel
+def judge_rewards(grid: Grid, total: float, plays: float, dispersion: float) -> None:
+    """The likelihood of rewards that sum up to ``total``; 1 or a little more where it is largest."""
+    largest = -1e300
+    for k in range(POINTS):
+        value = total * grid.points[k] + plays * grid.logs[k]
+        grid.likelihood[k] = value
+        largest = max(largest, value)
+    outliers = OUTLIERS * math.sqrt(dispersion) if dispersion < 1.0 else 0.0
+    for k in range(POINTS):
+        value = grid.likelihood[k] - largest
+        grid.likelihood[k] = exponential(value / dispersion)
+        if outliers > 0.0:
+            grid.likelihood[k] += outliers * exponential(value)
+
+
+@kernel
+def weigh(grid: Grid, masses: Any, offset: int, source: Any, likelihood: Any) -> float:
+    """Masses times likelihood, and their sum; ``source`` takes their place if nothing is left of them."""
+    a = b = c = d = 0.0
+    for k in range(0, POINTS, 4):
+        at = unsigned(offset + k)
+        one = masses[at] * likelihood[unsigned(k)]
+        two = masses[at + unsigned(1)] * likelihood[unsigned(k + 1)]
+        three = masses[at + unsigned(2)] * likelihood[unsigned(k + 2)]
+        four = masses[at + unsigned(3)] * likelihood[unsigned(k + 3)]
+        masses[at] = one
+        masses[at + unsigned(1)] = two
+        masses[at + unsigned(2)] = three
+        masses[at + unsigned(3)] = four
+        a += one
+        b += two
+        c += three
+        d += four
+    total = (a + b) + (c + d)
+    if rarely(total < NOTHING):
+        total = 0.0
+        for k in range(POINTS):
+            mass = source[k] * likelihood[k] + NOTHING
+            masses[offset + k] = mass
+            total += mass
+    return total
+
+
+@kernel
+def move(grid: Grid, masses: Any, offset: int, scale: float, change: Change, source: Any) -> None:
+    """Scale the masses, and let them change as arms do in a play."""
+    kept = scale * (1.0 - change.resets)
+    if change.falls == 0.0 and change.rises == 0.0:
+        for k in range(POINTS):
+            at = unsigned(offset + k)
+            masses[at] = kept * masses[at] + change.resets * source[unsigned(k)]
+        return
+    before = grid.cells
+    for k in range(POINTS):
+        before[unsigned(k)] = masses[unsigned(offset + k)]
+    last = POINTS - 1
+    for k in range(1, last):
+        falling = min(change.falls * grid.nearness[unsigned(k)], FASTEST)
+        rising = min(change.rises * grid.nearness[unsigned(k + 1)], FASTEST)
+        fallen = min(change.falls * grid.nearness[unsigned(k + 1)], FASTEST) * before[unsigned(k + 1)]
+        risen = min(change.rises * grid.nearness[unsigned(k)], FASTEST) * before[unsigned(k - 1)]
+        stayed = (1.0 - falling - rising) * before[unsigned(k)]
+        masses[unsigned(offset + k)] = kept * (stayed + fallen + risen) + change.resets * source[unsigned(k)]
+    rising = min(change.rises * grid.nearness[1], FASTEST)
+    fallen = min(change.falls * grid.nearness[1], FASTEST) * before[1]
+    masses[offset] = kept * ((1.0 - rising) * before[0] + fallen) + change.resets * source[0]
+    falling = min(change.falls * grid.nearness[last], FASTEST)
+    risen = min(change.rises * grid.nearness[last], FASTEST) * before[last - 1]
+    masses[offset + last] = kept * ((1.0 - falling) * before[last] + risen) + change.resets * source[last]
+
+
+@kernel
+def mean_of(grid: Grid, masses: Any, offset: int) -> float:
+    """The mean of masses that sum up to 1."""
+    a = b = c = d = 0.0
+    for k in range(0, POINTS, 4):
+        at = unsigned(offset + k)
+        a += masses[at] * grid.means[unsigned(k)]
+        b += masses[at + unsigned(1)] * grid.means[unsigned(k + 1)]
+        c += masses[at + unsigned(2)] * grid.means[unsigned(k + 2)]
+        d += masses[at + unsigned(3)] * grid.means[unsigned(k + 3)]
+    return (a + b) + (c + d)
+
+
+@kernel
+def excesses_of(grid: Grid, masses: Any, offset: int, low: float, high: float) -> tuple[float, float]:
+    """The excess over each of two levels, in one pass: every round asks for both."""
+    a = b = c = d = 0.0
+    e = f = g = h = 0.0
+    for k in range(0, POINTS, 4):
+        at = unsigned(offset + k)
+        a += masses[at] * max(grid.means[unsigned(k)] - low, 0.0)
+        b += masses[at + unsigned(1)] * max(grid.means[unsigned(k + 1)] - low, 0.0)
+        c += masses[at + unsigned(2)] * max(grid.means[unsigned(k + 2)] - low, 0.0)
+        d += masses[at + unsigned(3)] * max(grid.means[unsigned(k + 3)] - low, 0.0)
+        e += masses[at] * max(grid.means[unsigned(k)] - high, 0.0)
+        f += masses[at + unsigned(1)] * max(grid.means[unsigned(k + 1)] - high, 0.0)
+        g += masses[at + unsigned(2)] * max(grid.means[unsigned(k + 2)] - high, 0.0)
+        h += masses[at + unsigned(3)] * max(grid.means[unsigned(k + 3)] - high, 0.0)
+    return (a + b) + (c + d), (e + f) + (g + h)
+
+
+@kernel
+def excess_of(grid: Grid, masses: Any, offset: int, level: float) -> float:
+    """By how much the mean exceeds the level, on average, where it does."""
+    a = b = c = d = 0.0
+    for k in range(0, POINTS, 4):
+        at = unsigned(offset + k)
+        a += masses[at] * max(grid.means[unsigned(k)] - level, 0.0)
+        b += masses[at + unsigned(1)] * max(grid.means[unsigned(k + 1)] - level, 0.0)
+        c += masses[at + unsigned(2)] * max(grid.means[unsigned(k + 2)] - level, 0.0)
+        d += masses[at + unsigned(3)] * max(grid.means[unsigned(k + 3)] - level, 0.0)
+    return (a + b) + (c + d)
+
+
+@kernel
+def believe(grid: Grid, masses: Any, offset: int, total: float, plays: float, dispersion: float) -> None:
+    """Into ``grid.belief``: the masses after so many plays with this total."""
+    judge_rewards(grid, total, plays, dispersion)
+    for k in range(POINTS):
+        grid.belief[k] = masses[offset + k]
+    scale = 1.0 / weigh(grid, grid.belief, 0, grid.belief, grid.likelihood)
+    for k in range(POINTS):
+        grid.belief[k] *= scale
