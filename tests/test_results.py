@@ -130,8 +130,33 @@ def test_a_summary_has_means_and_intervals(result):
         assert row["mean regret"] == pytest.approx(regrets.mean())
         low, high = scipy.stats.t.interval(0.95, 5, regrets.mean(), scipy.stats.sem(regrets))
         assert row["± 95 %"] == pytest.approx((high - low) / 2, rel=1e-4)
+        rewards = result.final(row["policy"], "reward") / 120
+        assert row["reward a round"] == pytest.approx(rewards.mean())
+        low, high = scipy.stats.t.interval(0.95, 5, rewards.mean(), scipy.stats.sem(rewards))
+        assert row["± 95 % a round"] == pytest.approx((high - low) / 2, rel=1e-4)
         for column in ("restarts", "blocks", "arms", "V", "V_R", "L", "L_R"):
             assert row[column] == pytest.approx(result.final(row["policy"], column).mean())
+
+
+def test_regret_comes_first_only_where_it_is_counted_from_the_best_mean():
+    columns = {}
+    for top, world in {
+        "best": ma.World(ma.PowerLaw(1.0)),
+        "told": ma.World(ma.PowerLaw(1.0, top=0.3), top=0.3),
+        "unknown": ma.World(ma.PowerLaw(1.0, top=0.3)),
+        "listed": ma.World(ma.Empirical([0.1, 0.2])),
+    }.items():
+        columns[top] = list(ma.simulate(ma.UniformPlay(), world, 50, 2, seed=1).summary().rows[0])[2:6]
+    regret, reward = ["mean regret", "± 95 %"], ["reward a round", "± 95 % a round"]
+    assert columns["best"] == columns["told"] == regret + reward
+    assert columns["unknown"] == columns["listed"] == reward + regret
+
+
+def test_the_reward_a_round_is_the_average_so_far(result):
+    np.testing.assert_allclose(
+        result.curve("quick", "reward a round") * result.checkpoints, result.curve("quick", "reward")
+    )
+    assert result.plot(column="reward a round").get_ylabel() == "reward a round"
 
 
 def test_a_summary_of_nothing(empty):
@@ -142,7 +167,7 @@ def test_a_summary_of_nothing(empty):
     assert none["replications"] == 0
     assert math.isnan(none["mean regret"])
     assert math.isnan(none["V"])
-    assert str(empty.summary()).splitlines()[2].split() == ["uniform", "0"] + ["-"] * 9
+    assert str(empty.summary()).splitlines()[2].split() == ["uniform", "0"] + ["-"] * 11
 
 
 def test_repr_has_the_summary(result):

@@ -67,9 +67,10 @@ class Result:
             Its name.
         column
             ``"regret"``, ``"reward"``, ``"restarts"``, ``"episodes"``, ``"blocks"``, ``"arms"``,
-            ``"V"``, ``"V_R"``, ``"L"`` or ``"L_R"``, counted from the first round.
+            ``"V"``, ``"V_R"``, ``"L"`` or ``"L_R"``, counted from the first round; or ``"reward a round"``, the average
+            from the first round on.
         """
-        return column_of(self[policy], column)
+        return column_of(self[policy], column, self.checkpoints)
 
     def final(self, policy: str, column: str = "regret") -> NDArray[np.float64]:
         """One number for each replication, after the last round."""
@@ -87,12 +88,23 @@ class Result:
         return self.logs[policy][replication]
 
     def summary(self) -> Table:
-        """A row for each policy: mean regret with a 95 % interval, restarts, arms drawn, changes."""
+        """A row for each policy: mean regret and the average reward with 95 % intervals, restarts, arms drawn, changes.
+
+        Rewards come first where regret is not counted from the best mean that a fresh arm can have.
+        """
         rows = []
         for name in self.policies:
             finished = len(self.replications[name])
-            mean, half_width = mean_and_half_width(self.final_regret(name)) if finished else (math.nan, math.nan)
-            row = {"policy": name, "replications": finished, "mean regret": mean, "± 95 %": half_width}
+            regret, reward = (
+                mean_and_half_width(self.final(name, column)) if finished else (math.nan, math.nan)
+                for column in ("regret", PER_ROUND)
+            )
+            row = {"policy": name, "replications": finished}
+            row |= regret_and_reward(
+                self.world.regret_is_from_the_best,
+                dict(zip(("mean regret", "± 95 %"), regret, strict=True)),
+                dict(zip((PER_ROUND, "± 95 % a round"), reward, strict=True)),
+            )
             for column in COLUMNS[2:]:
                 row[column] = float(self.final(name, column).mean()) if finished else math.nan
             rows.append(row)
@@ -147,7 +159,7 @@ class Result:
         if column != "regret" or self.world.top == 1.0:
             ax.set_ylim(bottom=0)  # else regret may be negative
         ax.xaxis.set_major_formatter("{x:,.0f}")
-        ax.yaxis.set_major_formatter("{x:,.0f}")
+        ax.yaxis.set_major_formatter("{x:g}" if column == PER_ROUND else "{x:,.0f}")
         ax.spines[["top", "right"]].set_visible(False)
         if ax.lines:
             ax.legend(frameon=False)
@@ -158,9 +170,11 @@ class Result:
         curves = self.curve(name, column)
         if not len(curves):
             return
-        rounds = np.concatenate([[0], self.checkpoints])
-        first = 1.0 if column == "episodes" else 0.0
-        curves = np.concatenate([np.full((len(curves), 1), first), curves], axis=1)
+        rounds = self.checkpoints
+        if column != PER_ROUND:  # which is nothing before the first round
+            rounds = np.concatenate([[0], rounds])
+            first = 1.0 if column == "episodes" else 0.0
+            curves = np.concatenate([np.full((len(curves), 1), first), curves], axis=1)
         usual = {
             "color": COLOURS[place % len(COLOURS)],
             "linestyle": STYLES[place // len(COLOURS) % len(STYLES)],
@@ -189,10 +203,21 @@ def plain_label(name: str) -> str:
     return ("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$")
 
 
-def column_of(values: NDArray[np.float64], column: str) -> NDArray[np.float64]:
-    """One number for each replication and checkpoint; an episode ends with each restart."""
+PER_ROUND = "reward a round"
+"""The average reward from the first round on."""
+
+
+def column_of(values: NDArray[np.float64], column: str, rounds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """One number for each replication and checkpoint, which are ``rounds``; an episode ends with each restart."""
     if column == "episodes":
         return values[:, :, COLUMNS.index("restarts")] + 1.0
+    if column == PER_ROUND:
+        return np.asarray(values[:, :, COLUMNS.index("reward")] / rounds, dtype=np.float64)
     if column not in COLUMNS:
-        raise KeyError(f"no column {column!r}; there are {', '.join(COLUMNS)} and episodes")
+        raise KeyError(f"no column {column!r}; there are {', '.join(COLUMNS)}, {PER_ROUND} and episodes")
     return values[:, :, COLUMNS.index(column)]
+
+
+def regret_and_reward(regret_first: bool, regret: dict[str, Any], reward: dict[str, Any]) -> dict[str, Any]:
+    """Columns of a row on both, in that order or the other."""
+    return regret | reward if regret_first else reward | regret

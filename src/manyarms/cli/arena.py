@@ -12,13 +12,12 @@ from .own import lab_with
 @command(
     "all policies in all worlds, and a leaderboard",
     "--import",
+    option("--catalogue", action="store_true", help="worlds shaped like catalogues, and rewards in place of regret"),
     option("--quick", action="store_true", help="short horizons and some of it: a minute or two"),
     option("--half", choices=("tuning", "test"), help="of the contests; both if left out"),
     option("--only", metavar="TEXT", help="only contests with this text in their names, in capitals or not"),
-    option(
-        "--folder", type=str, default=None, help="where results go; results/arena if left out, or results/arena-quick"
-    ),
-    option("--out", metavar="PAGE", help="the page; arena.html in that folder if left out"),
+    option("--folder", type=str, default=None, help="where results go; results/arena or results/catalogue if left out"),
+    option("--out", metavar="PAGE", help="the page; arena.html or catalogue.html in that folder if left out"),
     option("--figures", metavar="FOLDER", help="also the heat map as PNG, SVG and PDF, in there"),
     option("--replications", help="of each contest"),
     "--seed --jobs --device --resume --dry-run",
@@ -26,18 +25,19 @@ from .own import lab_with
 )
 def arena(options: argparse.Namespace) -> None:
     """Play the contests, or say what there is to do; print the leaderboard and write the page."""
-    from ..lab.arena.arena import FOLDERS, new_arena
+    from ..lab.arena.arena import LEAGUES, new_arena
     from ..lab.arena.scores import rows
 
     if options.json and (options.out is not None or options.figures is not None):
         other = "--figures" if options.out is None else "--out"
         raise ValueError(f"--json prints numbers and writes neither page nor figures; leave out --json or {other}")
-    results = str(FOLDERS[options.quick]) if options.folder is None else options.folder
+    league = LEAGUES[options.catalogue]
+    results = league.folder(options.quick) if options.folder is None else options.folder
     folder = checked_output("--folder", results, "results/arena")
-    page = folder / "arena.html" if options.out is None else checked_output("--out", options.out, "arena.html")
+    page = folder / f"{league.name}.html" if options.out is None else checked_output("--out", options.out, "arena.html")
     figures = None if options.figures is None else checked_output("--figures", options.figures, "figures")
     lab_with(options.imports)
-    settings = given(options, "quick", "half", "only", "replications", "seed")
+    settings = given(options, "catalogue", "quick", "half", "only", "replications", "seed")
     contests = new_arena(**settings)
     where = given(options, "jobs", "device", "resume")
     if options.dry_run:
@@ -57,13 +57,13 @@ def _show(arena: Any, scores: Any, page: Path, figures: Path | None, again: str)
     """Print what was found, and write the page and the figures."""
     from ..lab.arena.page import arena_page, write_figures
     from ..lab.arena.scores import findings
-    from ..lab.arena.tables import STAR
     from ..lab.pages.html import write_page
 
-    for section in findings(scores, STAR):
+    star = arena.league.star
+    for section in findings(scores, star):
         print(f"{section.heading}\n")
         for table in section.tables:
             print(table, end="\n\n")
-    print(f"The page is {write_page(page, arena_page(arena, scores, STAR, again))}")
+    print(f"The page is {write_page(page, arena_page(arena, scores, star, again))}")
     for figure in write_figures(scores, figures) if figures else ():
         print(figure)

@@ -21,6 +21,7 @@ from manyarms.lab.arena import scores as arena_scores
 from manyarms.lab.arena.arena import OWN, Arena, arena, chosen_contests, enter, new_arena
 from manyarms.lab.arena.scores import Scores, geometric_mean, worst
 from manyarms.lab.arena.tables import (
+    ARENA,
     CHANGES,
     CONTESTS,
     ENTRANTS,
@@ -491,12 +492,13 @@ def made_up(**part):
     return whole, Scores.of(whole.contests, whole.entrants, played)
 
 
-def test_the_colours_are_in_order_and_every_ratio_has_one():
-    bounds = [heat.below for heat in arena_page.HEATS]
+@pytest.mark.parametrize("heats", arena_page.HEATS.values())
+def test_the_colours_are_in_order_and_every_ratio_has_one(heats):
+    bounds = [heat.below for heat in heats]
     assert bounds == sorted(bounds)
     assert 1.0 in bounds
-    assert len(arena_page.heat_labels()) == len(bounds)
-    places = [arena_page.heat_of(ratio) for ratio in (1e-9, 0.999, 1.0, 3.0, 1e9)]
+    assert len(arena_page.heat_labels(heats)) == len(bounds)
+    places = [arena_page.heat_of(ratio, heats) for ratio in (1e-9, 0.999, 1.0, 3.0, 1e9)]
     assert places == sorted(places)
     assert (places[0], places[-1]) == (0, len(bounds) - 1)
 
@@ -505,7 +507,7 @@ def test_the_colours_are_in_order_and_every_ratio_has_one():
         linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    for heat in arena_page.HEATS:  # the contrast that small text needs
+    for heat in heats:  # the contrast that small text needs
         for field, ink in (heat.light, heat.dark):
             low, high = sorted(map(luminance, (field, ink)))
             assert (high + 0.05) / (low + 0.05) >= 4.5, (field, ink)
@@ -605,8 +607,8 @@ def test_bad_arguments_are_named_before_anything_is_played(arguments, words, cap
 @pytest.mark.compiled
 def test_a_part_of_the_quick_arena_is_run_and_kept_and_shown(tmp_path, capsys, monkeypatch):
     [grid] = [entrant for entrant in QUICK_ENTRANTS if entrant.name.startswith("Elimination, warm")]
-    few = [*(entrant for entrant in QUICK_ENTRANTS if entrant.name in (STAR, "UniformPlay", "Elimination")), grid]
-    monkeypatch.setattr(arena_module, "QUICK_ENTRANTS", few)
+    few = (*(entrant for entrant in QUICK_ENTRANTS if entrant.name in (STAR, "UniformPlay", "Elimination")), grid)
+    monkeypatch.setitem(arena_module.LEAGUES, False, dataclasses.replace(ARENA, quick_entrants=few))
     folder = tmp_path / "results"
     command = ["arena", "--quick", "--only", "still, beta 0.4", "--replications", "3", "--folder", str(folder)]
     assert main([*command, "--figures", str(tmp_path / "figures")]) == 0
@@ -629,4 +631,4 @@ def test_a_part_of_the_quick_arena_is_run_and_kept_and_shown(tmp_path, capsys, m
     [row] = [row for row in rows if row["entrant"] == "UniformPlay"]
     assert row["regret"] == pytest.approx(wanted.mean())
     scores = arena({"mine": ma.UniformPlay()}, tmp_path / "own", quick=True, only="still, beta 0.4", replications=3)
-    np.testing.assert_array_equal(scores.regrets[contest.name, "mine"], wanted)
+    np.testing.assert_array_equal(scores.totals[contest.name, "mine"], wanted)

@@ -70,6 +70,15 @@ def embedded(text):
 # ---------------------------------------------------------------- the file
 
 
+def test_rewards_come_first_where_regret_is_not_counted_from_the_best_mean(page_text):
+    low = {"low": ma.World(ma.PowerLaw(beta=1.0, top=0.3))}
+    other = report(made_up(Study.of("low", POLICIES, low, [1000], 3, seed=3)))
+    assert page_text.index('id="regret"') < page_text.index('id="reward"') < page_text.index('id="ends"')
+    assert other.index('id="reward"') < other.index('id="regret"') < other.index('id="ends"')
+    heads = [re.findall(r"<th[^>]*>(Mean regret|Reward a round)</th>", text)[:2] for text in (page_text, other)]
+    assert heads == [["Mean regret", "Reward a round"], ["Reward a round", "Mean regret"]]
+
+
 def test_all_that_was_asked_for_is_in_it(page_text, study, results):
     for words in ("<title>rotting</title>", "What does rotting cost?", html.escape(COMMAND), study.digest()):
         assert words in page_text
@@ -99,7 +108,7 @@ def test_the_charts_hold_means_and_half_widths(page_text, results):
     result = results[4]  # still, 5000, SSUCB
     cell = data["cells"][1]
     assert (cell["world"], cell["horizon"], cell["rounds"]) == (0, 1, result.rounds.tolist())
-    for column in ("regret", "restarts", "arms", "V", "V_R", "L", "L_R"):
+    for column in ("regret", "reward a round", "restarts", "arms", "V", "V_R", "L", "L_R"):
         means, half_widths = means_and_half_widths(result.column(column))
         np.testing.assert_allclose(cell["policies"][1]["columns"][column], [means, half_widths], rtol=1e-5)
     np.testing.assert_allclose(cell["policies"][1]["ends"], result.column("regret")[:, -1], rtol=1e-5)
@@ -260,6 +269,8 @@ def test_the_charts_are_drawn(browser, file):
         assert sorted(curves(page)) == ["0", "1", "2"]
         assert all(path.count("L") == 64 for path in curves(page).values())
         assert page.locator("[data-chart=regret] .band").count() == 3
+        assert page.locator("[data-chart=reward] .band").count() == 3
+        assert {path.count("L") for path in curves(page, "reward").values()} == {63}  # an average has no round 0
         assert page.locator("[data-chart=ends] .dot").count() == 36
         assert page.locator("[data-chart=differences] .plot").count() == 2
         assert page.locator("[data-chart=growth] .curve").count() == 3

@@ -9,7 +9,7 @@ import pytest
 
 import manyarms as ma
 from manyarms import lab
-from manyarms.lab.arena.tables import CONTESTS, ENTRANTS, TUNING
+from manyarms.lab.arena.tables import CONTESTS, ENTRANTS
 from manyarms.lab.figures.statistics import with_half_width
 from manyarms.lab.questions import lower_bound, rates
 from manyarms.trace import COLUMNS
@@ -214,68 +214,53 @@ def test_no_policy_beats_the_bound_where_it_has_a_constant():
 
 @pytest.mark.compiled
 def test_a_long_run_of_the_forager_has_the_shorter_ones_in_it():
-    series = forager.long_series(1.0, (2, 4), replications=3, seed=7)
+    series = forager.long_series(1.0, 1.0, (2, 4), replications=3, seed=7)
     assert series.sizes.tolist() == [100, 316, 1000, 3162, 10000]
     world = ma.World(ma.PowerLaw(beta=1.0))
     for horizon, regrets in zip(forager.half_decades((2, 4)), series.regrets.T, strict=True):
         assert ma.simulate({"it": ma.Forager()}, world, horizon, 3, seed=7).final_regret("it") == pytest.approx(regrets)
-    assert list(forager.decades_row(series)) == ["beta", "T = 10^2", "T = 10^3", "T = 10^4"]
+    assert list(forager.bound_row(series)) == ["beta", "T = 10^2", "T = 10^3", "T = 10^4"]
     assert rates.fit_row(series)["theorem"] == 0.5
 
 
-def test_variants_change_one_setting_and_are_tried_on_the_tuning_half_alone():
-    default = dataclasses.asdict(ma.Forager())
-    for name, policy in forager.variants().items():
-        changed = {key for key, value in dataclasses.asdict(policy).items() if value != default[key]}
-        assert len(changed) == (name != forager.DEFAULT), name
-    assert set(forager.SETTINGS) == set(default)
-    contests = forager.tuning_contests(10**6)
-    assert {contest.half for contest in contests} == {TUNING}
-    assert max(contest.horizon for contest in contests) == 10**6
+def test_below_a_top_of_1_the_least_exponent_is_half():
+    rounds = [10**2, 10**3, 10**4]
+    regrets = np.outer([0.9, 1.1], np.array(rounds) ** 0.5)
+    for top, beta, exponent in ((1.0, 0.5, 0.333), (0.3, 0.5, 0.5), (1.0, 2.0, 0.667), (0.3, 2.0, 0.667)):
+        series = forager.series_of("it", top, beta, rounds, regrets)
+        row = forager.top_row(top, series)
+        assert (row["least"], row["policy"], row["exponent"].split()[0]) == (exponent, "it", "0.50")
+        assert float(row["T = 10^4"].split()[0]) == pytest.approx(1.0 / top, abs=0.01)  # 100 of 10^4 rounds
 
 
-@pytest.mark.compiled
-def test_a_variant_is_held_against_the_defaults():
-    (contest,) = (one for one in forager.tuning_contests(10**4) if one.is_still)
-    policies = {forager.DEFAULT: ma.Forager(), "the same": ma.Forager(), "no optimism": ma.Forager(slack=0.01)}
-    scores = forager.played((contest,), policies, replications=4, seed=3)
-    row = forager.setting_row(scores, "the same")
-    assert row["geometric mean"] == row["worst"] == "1.00 (1.00–1.00)"
-    assert row["clearly worse in"] == row["clearly better in"] == 0
-    played = ma.simulate(policies, contest.world, contest.horizon, 4, seed=3)
-    ratio = played.final_regret("no optimism").mean() / played.final_regret(forager.DEFAULT).mean()
-    assert forager.setting_row(scores, "no optimism")["worst"].startswith(f"{ratio:.2f} (")
+def test_a_change_is_believed_as_often_as_it_says(monkeypatch):
+    found = [("resets", 0.02), ("falls", 0.1), ("resets", 0.01), ("resets", 0.04)]
+    monkeypatch.setattr(forager, "believed_changes", lambda *_: found)
+    (changing,) = (one for one in forager.CHANGING if one.rate == 1e-2 and one.kind == "resets")
+    row = forager.change_row(changing, 1000, 4, seed=1)
+    assert (row["believed in"], row["rate / true rate"], row["else"]) == ("75%", "2.00", "falls")
+    assert forager.change_row(forager.CHANGING[0], 1000, 4, seed=1)["rate / true rate"] == "–"
 
 
-def test_a_wish_is_met_if_its_whole_interval_is():
-    assert forager.verdict(1.8, 0.1, 2.0) == "yes"
-    assert forager.verdict(1.95, 0.1, 2.0) == "not for sure"
-    assert forager.verdict(2.2, 0.1, 2.0) == "no"
-    assert forager.verdict(9.0, 0.1, None) == "–"
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("has_debt", [False, True])
-@pytest.mark.parametrize("name", forager.IDEAL_WORLDS)
-def test_the_idealised_model_is_the_one_written_down(name, has_debt):
-    crash, wear = forager.IDEAL_WORLDS[name]
-    arguments = 300, 0.7, has_debt, 100.0 * crash, 10.0 * wear, 5
-    assert forager.ideal_regret(*arguments) == forager.ideal_regret.py_func(*arguments)
-
-
-@pytest.mark.once
-def test_the_idealised_model_comes_near_the_bound():
-    row = forager.ideal_row("still", 1.0, horizon=10**4, replications=20, seed=1)
-    assert set(row) == set(forager.ideal_row("wear", 1.0, horizon=100, replications=2, seed=1))
-    # 1.57 in long runs; one run has a standard deviation of 0.75, so that the mean of 20 is within 3 times 0.17.
-    assert abs(float(row["debt / bound"].split(" ")[0]) - 1.57) < 0.51
-
-
-@pytest.mark.compiled
-def test_rare_rewards_are_told_as_rewards():
-    row = forager.top_row(0.5, horizon=500, replications=2, seed=3)
-    assert (row["means up to"], row["a fresh arm"]) == (0.5, "0.25")
-    assert all(0.0 < float(row[name]) <= 0.5 for name in list(row)[2:])
+@pytest.mark.usefixtures("uncompiled")
+def test_all_tables_of_the_forager_are_printed(monkeypatch, capsys, tmp_path):
+    # The measuring is tested: few rounds, as plain Python.
+    sizes = forager.Sizes(powers=(1, 2), top_runs=2, change_rounds=60, change_runs=2, late_rounds=60, late_runs=2)
+    monkeypatch.setattr(forager, "QUICK", sizes)
+    monkeypatch.setattr(forager, "FULL", sizes)
+    monkeypatch.setattr(forager, "TOPS", (0.3, 1.0))
+    monkeypatch.setattr(forager, "BETAS", (1.0,))
+    forager.main(["--quick"])
+    said = capsys.readouterr().out
+    for words in ("in percent of what the top", "crashes, 0.01 a play", "batches of 1,000", "conversions", "SSUCB"):
+        assert words in said
+    page = tmp_path / "page.md"
+    page.write_text("# Above\n\n## Tables\n\nold\n", encoding="utf-8")
+    forager.main(["--file", str(page)])
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# Above\n\n## Tables\n\nMade by `python verification/forager.py`")
+    assert "old" not in text
+    assert text.count("```") == 10
 
 
 # ---------------------------------------------------------------- verification/unseen.py

@@ -360,6 +360,11 @@ def test_the_summary_has_a_row_for_each_cell(tmp_path):
     assert rows[0]["mean"] == pytest.approx(regret.mean())
     assert rows[0]["sd"] == pytest.approx(regret.std(ddof=1))
     assert len(rows) == 8
+    assert rows[0]["reward"] == pytest.approx(results[0].final("reward").mean() / results[0].cell.horizon)
+    names = list(rows[0])
+    assert (names.index("mean") < names.index("reward")) == all(
+        result.cell.world.top == result.cell.world.reservoir.top for result in results
+    )
 
 
 def test_the_bytes_do_not_depend_on_jobs_or_chunks(tmp_path, monkeypatch):

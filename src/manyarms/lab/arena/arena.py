@@ -1,9 +1,10 @@
 """The arena: who does well in how many worlds, and what must they be told for it?
 
-All entrants meet in all contests; both are the tables of `manyarms.lab.arena.tables`, and what follows from the
-regrets is in `manyarms.lab.arena.scores`. A contest is a study of its own, whose cells are the policies of all
-entrants: so a part of the arena, run alone, is kept for the whole. All contests have the same number of replications:
-those with the same number share their arms and their luck, and are paired when means over contests get their intervals.
+All entrants meet in all contests; both are the tables of a league (`manyarms.lab.arena.tables`: the worlds of the
+theory, `manyarms.lab.arena.catalogue`: those of catalogues), and what follows from regrets or rewards is in
+`manyarms.lab.arena.scores`. A contest is a study of its own, whose cells are the policies of all entrants: so a part of
+the arena, run alone, is kept for the whole. All contests have the same number of replications: those with the same
+number share their arms and their luck, and are paired when means over contests get their intervals.
 """
 
 import dataclasses
@@ -18,14 +19,16 @@ from ..running.files import read_all
 from ..running.folder import slug
 from ..running.runner import plan, run_with_bar
 from ..studies.study import Cell, Study
+from .catalogue import CATALOGUE
+from .leagues import GROUPS, HALVES, AnyContest, Entrant, League, Plays
 from .scores import Scores
-from .tables import CONTESTS, ENTRANTS, GROUPS, HALVES, QUICK_ENTRANTS, Contest, Entrant, Plays, quick_contests
+from .tables import ARENA, CONTESTS
 
 REPLICATIONS = {False: 20, True: 10}
 """Of the whole arena and of the quick one."""
 
-FOLDERS = {False: "results/arena", True: "results/arena-quick"}
-"""Where results of both go if nothing else is said: apart, as some contests have the same name."""
+LEAGUES = {False: ARENA, True: CATALOGUE}
+"""By whether it is that of catalogues."""
 
 SEED = 1
 
@@ -33,7 +36,7 @@ OWN: list[Entrant] = []
 """Entrants of one's own: what `enter` was called for."""
 
 
-def enter(name: str, plays: Policy | Callable[[Contest], Plays], told: str = GROUPS[0]) -> Entrant:
+def enter(name: str, plays: Policy | Callable[[Any], Plays], told: str = GROUPS[0]) -> Entrant:
     """Enter a policy of one's own: it takes part in every arena from now on.
 
     Parameters
@@ -54,7 +57,7 @@ def enter(name: str, plays: Policy | Callable[[Contest], Plays], told: str = GRO
     >>> OWN.remove(mine)  # and out again
     """
     entrant = checked_entrant(name, plays, told)
-    if name in {one.name for one in (*ENTRANTS, *OWN)}:
+    if name in {one.name for league in LEAGUES.values() for one in (*league.entrants, *OWN)}:
         raise ValueError(f"there is an entrant called {name!r}; choose another name")
     require_play(entrant, CONTESTS)
     OWN.append(entrant)
@@ -74,7 +77,7 @@ def checked_entrant(name: Any, plays: Any, told: str = GROUPS[0]) -> Entrant:
     return Entrant(name, told, plays)
 
 
-def require_play(entrant: Entrant, contests: Iterable[Contest]) -> None:
+def require_play(entrant: Entrant, contests: Iterable[AnyContest]) -> None:
     """Raise if an entrant plays in none of these contests and in none of the whole table."""
     if not any(entrant.policies(contest) for among in (contests, CONTESTS) for contest in among):
         raise ValueError(
@@ -87,10 +90,11 @@ def require_play(entrant: Entrant, contests: Iterable[Contest]) -> None:
 class Arena:
     """Some contests and all who take part; their names must differ."""
 
-    contests: tuple[Contest, ...]
+    contests: tuple[AnyContest, ...]
     entrants: tuple[Entrant, ...]
     replications: int = REPLICATIONS[False]  # of every contest
     seed: int = SEED  # of all of them
+    league: League = ARENA
 
     def __post_init__(self) -> None:
         for what, given in (("contests", self.contests), ("entrants", self.entrants)):
@@ -105,18 +109,18 @@ class Arena:
         _ = self.studies  # what is wrong with one is said before any of them is run
 
     @functools.cached_property
-    def studies(self) -> dict[Contest, Study]:
+    def studies(self) -> dict[AnyContest, Study]:
         """Every contest as a study."""
         return {contest: self._study(contest) for contest in self.contests}
 
-    def _study(self, contest: Contest) -> Study:
+    def _study(self, contest: AnyContest) -> Study:
         world = contest.world
         cells = tuple(
             Cell(contest.name, world, name, policy, contest.horizon)
             for entrant in self.entrants
             for name, policy in entrant.policies(contest).items()
         )
-        about = f"A contest of the arena, of the {contest.half} half."
+        about = f"A contest of the {self.league.name}, of the {contest.half} half."
         return Study(slug(contest.name), cells, self.replications, self.seed, 1, about)  # the end is what counts
 
     def plan(self, folder: str | Path, **where: Any) -> list[dict[str, Any]]:
@@ -136,13 +140,16 @@ class Arena:
         played = {}
         for contest, study in self.studies.items():
             for result in read_all(run_with_bar(study, folder, **where), study):
-                played[contest.name, result.cell.policy_name] = result.final("regret")
-        return Scores.of(self.contests, self.entrants, played)
+                played[contest.name, result.cell.policy_name] = self.league.measure.total(result)
+        return Scores.of(self.contests, self.entrants, played, self.league)
 
 
-def chosen_contests(quick: bool = False, half: str | None = None, only: Any = None) -> tuple[Contest, ...]:
+def chosen_contests(
+    quick: bool = False, half: str | None = None, only: Any = None, *, catalogue: bool = False
+) -> tuple[AnyContest, ...]:
     """A part of the table: the quick ones, of one half, with some text in their names, in capitals or not."""
-    found = quick_contests() if quick else CONTESTS
+    league = LEAGUES[catalogue]
+    found = league.quick_contests if quick else league.contests
     if half is not None:
         one_of("arena", "half", half, HALVES)
         found = tuple(contest for contest in found if contest.half == half)
@@ -154,10 +161,10 @@ def chosen_contests(quick: bool = False, half: str | None = None, only: Any = No
         among = found
         found = tuple(contest for contest in among if only.lower() in contest.name.lower())
         if not found:
-            words = f"manyarms arena{' --quick' if quick else ''}{f' --half {half}' if half else ''} --dry-run"
+            words = f"manyarms arena{' --catalogue' * catalogue}{' --quick' * quick}{f' --half {half}' if half else ''}"
             raise LookupError(
                 f"no contest has {only!r} in its name; the names are like {among[0].name!r} and {among[-1].name!r}, "
-                f"and {words} has all of them"
+                f"and {words} --dry-run has all of them"
             )
     return found
 
@@ -165,6 +172,7 @@ def chosen_contests(quick: bool = False, half: str | None = None, only: Any = No
 def new_arena(
     entrants: Mapping[str, Any] | None = None,
     *,
+    catalogue: bool = False,
     quick: bool = False,
     half: str | None = None,
     only: str | None = None,
@@ -185,15 +193,17 @@ def new_arena(
     if entrants is not None and not isinstance(entrants, Mapping):
         raise ValueError(f"arena: entrants must be policies by name, such as {{'mine': policy}}, not {entrants!r}")
     own = [checked_entrant(name, plays) for name, plays in (entrants or {}).items()]
-    everybody = (*(QUICK_ENTRANTS if quick else ENTRANTS), *OWN, *own)
+    league = LEAGUES[catalogue]
+    everybody = (*(league.quick_entrants if quick else league.entrants), *OWN, *own)
     many = REPLICATIONS[quick] if replications is None else replications
-    return Arena(chosen_contests(quick, half, only), everybody, many, seed)
+    return Arena(chosen_contests(quick, half, only, catalogue=catalogue), everybody, many, seed, league)
 
 
 def arena(
     entrants: Mapping[str, Any] | None = None,
     folder: str | Path | None = None,
     *,
+    catalogue: bool = False,
     quick: bool = False,
     half: str | None = None,
     only: str | None = None,
@@ -208,8 +218,10 @@ def arena(
     entrants
         Policies of one's own by name, or functions of the contest that give one, beside those of the table.
     folder
-        Where results go and are kept; ``results/arena`` if left out, or ``results/arena-quick``. Other replications,
-        another seed or other entrants in the same folder play a contest anew.
+        Where results go and are kept; ``results/arena`` if left out, or ``results/catalogue``, with ``-quick`` behind.
+        Other replications, another seed or other entrants in the same folder play a contest anew.
+    catalogue
+        Worlds shaped like catalogues, in rewards, in place of those of the theory, in regret.
     quick
         Many worlds over a short horizon with some of the entrants: a minute or two.
     half
@@ -221,5 +233,7 @@ def arena(
     where
         ``jobs``, ``device``, ``resume``: as for `run_with_bar`.
     """
-    chosen = new_arena(entrants, quick=quick, half=half, only=only, replications=replications, seed=seed)
-    return chosen.run(FOLDERS[quick] if folder is None else folder, **where)
+    chosen = new_arena(
+        entrants, catalogue=catalogue, quick=quick, half=half, only=only, replications=replications, seed=seed
+    )
+    return chosen.run(chosen.league.folder(quick) if folder is None else folder, **where)

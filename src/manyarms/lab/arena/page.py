@@ -9,10 +9,10 @@ from ...compiled import source_digest
 from ...version import __version__
 from ..figures.figures import WIDTHS, save, styled
 from ..figures.statistics import number
-from ..pages.html import added, asset, facts, filled, spec_text, table, text, whole_page
+from ..pages.html import added, asset, facts, filled, spec_text, table, table_of, text, whole_page
 from .arena import Arena
+from .leagues import GROUPS, HALVES, HINDSIGHT
 from .scores import Ratio, Scores, findings, geometric_mean, ratio_text
-from .tables import GROUPS, HALVES, HINDSIGHT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,36 +26,48 @@ class Heat(NamedTuple):
     dark: tuple[str, str]
 
 
-HEATS = (
-    Heat(0.5, ("#2166ac", "#ffffff"), ("#6db3f2", "#0e1216")),
-    Heat(0.75, ("#6fadd6", "#0d1b26"), ("#2c76b5", "#ffffff")),
-    Heat(1.0, ("#c3ddf0", "#0d1b26"), ("#1c4263", "#e7eaee")),
-    Heat(1.1, ("#f3f3f1", "#1a1f26"), ("#20262d", "#e7eaee")),
-    Heat(1.25, ("#fdebd9", "#1a1f26"), ("#342a20", "#e7eaee")),
-    Heat(1.5, ("#fdd6b3", "#1a1f26"), ("#4b3421", "#e7eaee")),
-    Heat(2.0, ("#fbb67f", "#1a1f26"), ("#6b4222", "#ffffff")),
-    Heat(3.0, ("#f08b49", "#1a1f26"), ("#935222", "#ffffff")),
-    Heat(5.0, ("#c2501b", "#ffffff"), ("#ae5f1c", "#ffffff")),
-    Heat(10.0, ("#9c300e", "#ffffff"), ("#e08f4b", "#0e1216")),
-    Heat(math.inf, ("#6d1d05", "#ffffff"), ("#f9c08f", "#0e1216")),
+Heats = tuple[Heat, ...]
+
+COLOURS = (
+    (("#2166ac", "#ffffff"), ("#6db3f2", "#0e1216")),
+    (("#6fadd6", "#0d1b26"), ("#2c76b5", "#ffffff")),
+    (("#c3ddf0", "#0d1b26"), ("#1c4263", "#e7eaee")),
+    (("#f3f3f1", "#1a1f26"), ("#20262d", "#e7eaee")),
+    (("#fdebd9", "#1a1f26"), ("#342a20", "#e7eaee")),
+    (("#fdd6b3", "#1a1f26"), ("#4b3421", "#e7eaee")),
+    (("#fbb67f", "#1a1f26"), ("#6b4222", "#ffffff")),
+    (("#f08b49", "#1a1f26"), ("#935222", "#ffffff")),
+    (("#c2501b", "#ffffff"), ("#ae5f1c", "#ffffff")),
+    (("#9c300e", "#ffffff"), ("#e08f4b", "#0e1216")),
+    (("#6d1d05", "#ffffff"), ("#f9c08f", "#0e1216")),
 )
-"""From the best to the worst, in steps that grow: a logarithmic scale, finer near 1."""
+"""From the best to the worst: blue, nearly white, red."""
+
+LESS_IS_BETTER = (0.5, 0.75, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, math.inf)
+MORE_IS_BETTER = (0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.97, 1.0, 1.1, 1.3, math.inf)
+"""Where colours end: in steps that are finer near 1."""
+
+HEATS: dict[float, Heats] = {
+    -1.0: tuple(Heat(below, *colours) for below, colours in zip(LESS_IS_BETTER, COLOURS, strict=True)),
+    1.0: tuple(Heat(below, *colours) for below, colours in zip(MORE_IS_BETTER, COLOURS[::-1], strict=True)),
+}
+"""By the sign of what a league measures."""
 
 
-def heat_of(ratio: float) -> int:
+def heat_of(ratio: float, heats: Heats) -> int:
     """The number of the colour of a ratio.
 
     Examples
     --------
-    >>> heat_of(0.9), heat_of(1.0), heat_of(1000.0)
-    (2, 3, 10)
+    >>> [heat_of(ratio, HEATS[-1.0]) for ratio in (0.9, 1.0, 1000.0)]
+    [2, 3, 10]
     """
-    return next(place for place, heat in enumerate(HEATS) if ratio < heat.below)
+    return next(place for place, heat in enumerate(heats) if ratio < heat.below)
 
 
-def heat_labels() -> list[str]:
+def heat_labels(heats: Heats) -> list[str]:
     """What each colour says."""
-    bounds = [f"{heat.below:g}" for heat in HEATS[:-1]]
+    bounds = [f"{heat.below:g}" for heat in heats[:-1]]
     middle = [f"{low} – {high}" for low, high in itertools.pairwise(bounds)]
     return [f"below {bounds[0]}", *middle, f"{bounds[-1]} and more"]
 
@@ -66,12 +78,16 @@ def heat_labels() -> list[str]:
 def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> str:
     """The leaderboard, the heat map and the settings of an arena as one HTML page."""
     sections = [added(section) for section in findings(scores, star)]
+    league, layout = arena.league, Layout(scores)
     parts = {
+        "title": text(league.name),
+        "about": text(league.about),
+        "note": text(league.note),
         "version": text(__version__),
         "facts": _facts(arena),
         "sections": "".join(sections[:2]),
-        "legend": _legend(),
-        "heat": _heat_map(Layout(scores), star),
+        "legend": _legend(layout.heats),
+        "heat": _heat_map(layout, star),
         "star": "".join(sections[2:]),
         "command": text(command),
         "seed": str(arena.seed),
@@ -80,8 +96,8 @@ def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> st
         "contests": _contest_table(arena),
         "entrants": _entrant_table(arena),
     }
-    style = f"{asset('report.css')}{asset('arena.css', 'arena')}\n{_colours()}"
-    return whole_page("arena", filled(asset("arena.html", "arena"), parts), style)
+    style = f"{asset('report.css')}{asset('arena.css', 'arena')}\n{_colours(layout.heats)}"
+    return whole_page(league.name, filled(asset("arena.html", "arena"), parts), style)
 
 
 def _facts(arena: Arena) -> str:
@@ -99,17 +115,17 @@ def _facts(arena: Arena) -> str:
     )
 
 
-def _legend() -> str:
-    parts = (f'<li class="h{place}">{label}</li>' for place, label in enumerate(heat_labels()))
+def _legend(heats: Heats) -> str:
+    parts = (f'<li class="h{place}">{label}</li>' for place, label in enumerate(heat_labels(heats)))
     return f'<ul class="scale" aria-label="Colours of ratios">{"".join(parts)}</ul>'
 
 
-def _colours() -> str:
+def _colours(heats: Heats) -> str:
     """A class for each colour of the heat map."""
     light, dark = (
         [
             f".h{place} {{ background: {getattr(heat, page)[0]}; color: {getattr(heat, page)[1]}; }}"
-            for place, heat in enumerate(HEATS)
+            for place, heat in enumerate(heats)
         ]
         for page in ("light", "dark")
     )
@@ -127,12 +143,13 @@ class Layout:
         told = {told: [entrant.name for entrant in scores.entrants if entrant.told == told] for told in GROUPS}
         headings = {told: "in hindsight" if told == HINDSIGHT else f"told {told}" for told in GROUPS}
         self.groups = {headings[told]: names for told, names in told.items() if names}
+        self.heats = HEATS[scores.league.measure.sign]
         self.means: Fields = {}
         self.halves: dict[str, dict[str, Fields]] = {}
         for contest in sorted(scores.contests, key=lambda contest: HALVES.index(contest.half)):
             self.halves.setdefault(f"{contest.half} half", {})[contest.name] = {}
         for name in itertools.chain(*self.groups.values()):
-            duels = scores.duels(name)
+            duels = scores.main_duels(name)
             if duels:
                 mean = geometric_mean(duels)
                 self.means[name] = mean, f"{name}: {mean} in {len(duels)} contests"
@@ -173,21 +190,21 @@ def _heat_row(layout: Layout, star: str, head: str, fields: Fields) -> str:
             return '<td class="none">·</td>'
         ratio, words = fields[name]
         mark = " star" if name == star else ""
-        return f'<td class="h{heat_of(ratio.value)}{mark}" title="{text(words)}">{ratio_text(ratio.value)}</td>'
+        heat = heat_of(ratio.value, layout.heats)
+        return f'<td class="h{heat}{mark}" title="{text(words)}">{ratio_text(ratio.value)}</td>'
 
     row = '<td class="gap"></td>'.join("".join(map(field, members)) for members in layout.groups.values())
     return f'<tr><th scope="row">{head}</th>{row}</tr>'
 
 
 def _contest_table(arena: Arena) -> str:
-    lines = [
-        [text(contest.name), contest.half, text(contest.world.drift.label()), number(contest.falls)]
-        for contest in arena.contests
+    rows = [{"Contest": contest.name, "Half": contest.half} | contest.settings() for contest in arena.contests]
+    shown = [
+        {name: number(value) if isinstance(value, float) else text(value) for name, value in row.items()}
+        for row in rows
     ]
-    caption = (
-        "V is what policies are told that need it: by how much means fall if one good arm after another is played."
-    )
-    return table(["Contest", "Half", "Drift", "V"], lines, caption, is_text=[True, True, True, False])
+    texts = [name for name, value in rows[0].items() if isinstance(value, str)]
+    return table_of(shown, text(arena.league.settings_note), texts)
 
 
 def _entrant_table(arena: Arena) -> str:
@@ -213,6 +230,9 @@ MARGINS = {"left": 2.35, "right": 0.05, "top": 1.75, "bottom": 0.35}
 
 GAP, HEADING = 0.4, 1.2
 """The room between two groups, in fields, and that for the heading of a half."""
+
+LABEL = 2.3
+"""The width of a label of a colour, in fields."""
 
 INK, PALE = "#1a1f26", "#566170"
 
@@ -269,7 +289,7 @@ class _Chart:
         """A name, and ratios on their colours."""
         self.name(y, name, weight=weight)
         for entrant, (ratio, _) in fields.items():
-            colour, ink = HEATS[heat_of(ratio.value)].light
+            colour, ink = self.layout.heats[heat_of(ratio.value, self.layout.heats)].light
             self.box(places[entrant], y, 0.96, 0.92, colour)
             self.write(places[entrant] + 0.48, y + 0.5, ratio_text(ratio.value), color=ink, weight=weight)
 
@@ -293,15 +313,16 @@ class _Chart:
 
     def legend(self, y: float) -> None:
         """What each colour says."""
-        width = self.across / len(HEATS)
-        for place, (heat, label) in enumerate(zip(HEATS, heat_labels(), strict=True)):
+        heats = self.layout.heats
+        width = self.across / len(heats)
+        for place, (heat, label) in enumerate(zip(heats, heat_labels(heats), strict=True)):
             colour, ink = heat.light
             self.box(place * width, y, width * 0.98, 1.1, colour)
             short = label.replace("below ", "< ").replace(" and more", " +").replace(" – ", "–")
-            self.write((place + 0.49) * width, y + 0.55, short, color=ink)
+            self.write((place + 0.49) * width, y + 0.55, short, min(1.0, width / LABEL), color=ink)
 
 
 def write_figures(scores: Scores, folder: str | Path) -> list[Path]:
     """The heat map as PNG, SVG and PDF."""
     figure = heat_figure(scores)
-    return [save(figure, Path(folder) / f"arena.{format}") for format in ("png", "svg", "pdf")]
+    return [save(figure, Path(folder) / f"{scores.league.name}.{format}") for format in ("png", "svg", "pdf")]

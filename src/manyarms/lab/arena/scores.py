@@ -1,19 +1,20 @@
-"""Who is how much worse than the best: ratios of mean regrets, contest by contest and over many of them.
+"""Who is how much worse than the best: ratios of mean totals, contest by contest and over many of them.
 
-In each contest, an entrant's *ratio* is its mean regret over the least mean regret of all others. Exactly one entrant
-is below 1, unless two are tied. Over contests, the geometric mean of ratios counts, and the worst of them.
+A total is the regret of a run, or its reward: what the league counts. In each contest, an entrant's *ratio* is its mean
+total over that of the best of its rivals. Where these are all others, exactly one entrant is ahead, unless two are
+tied: below 1 if less is better, above 1 if more is. Over contests, the geometric mean of ratios counts, and the worst.
 
 Intervals are 95 % and by the delta method: one replication moves the logarithm of a ratio x / y of means by its own
 value over x less its own value over y. Replications with the same number share their arms and their luck, over entrants
 and over contests of one seed, so moves are added up replication by replication. What an interval leaves out, INTERVALS
-says. Where two rivals are nearly tied, the least of their means is a little too low, and a ratio to it too high.
+says. Where two rivals are nearly tied, the best of their means is a little too good, and a ratio to it too bad.
 """
 
 import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,8 @@ from ...intervals import mean_and_half_width
 from ...tables import Table
 from ..figures.statistics import Floats
 from ..pages.report import Section
-from .tables import GROUPS, HALVES, HINDSIGHT, NOTHING, Contest, Entrant
+from .leagues import HINDSIGHT, NEEDED, NOTHING, AnyContest, Entrant, League
+from .tables import ARENA
 
 
 class Ratio(NamedTuple):
@@ -60,15 +62,21 @@ def ratio_text(value: float) -> str:
 class Duel(NamedTuple):
     """An entrant against the best of its rivals, in one contest."""
 
-    contest: Contest
+    contest: AnyContest
     rival: str
     log_ratio: float
     moves: Floats  # by how much each replication moves it
+    sign: float  # 1.0 where more is better
 
     @property
     def ratio(self) -> Ratio:
-        """Mean regret over that of the best rival."""
+        """Mean total over that of the best rival."""
         return _ratio(self.log_ratio, self.moves)
+
+    @property
+    def lead(self) -> float:
+        """By how much the entrant is ahead, as a logarithm; below 0 it is behind."""
+        return self.sign * self.log_ratio
 
 
 def _ratio(log_ratio: float, moves: Floats) -> Ratio:
@@ -83,47 +91,57 @@ def geometric_mean(duels: Sequence[Duel]) -> Ratio:
 
 
 def worst(duels: Sequence[Duel]) -> Duel:
-    """The contest with the largest ratio."""
-    return max(duels, key=lambda duel: duel.log_ratio)
+    """The contest in which the entrant is furthest behind, or least ahead."""
+    return min(duels, key=lambda duel: duel.lead)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scores:
-    """The final regrets of an arena, by the names of contest and entrant; both in the order of the tables."""
+    """The totals of an arena, by the names of contest and entrant; both in the order of the tables."""
 
-    contests: tuple[Contest, ...]
+    contests: tuple[AnyContest, ...]
     entrants: tuple[Entrant, ...]
-    regrets: Mapping[tuple[str, str], Floats]  # in every replication; of a grid, that of its best
+    totals: Mapping[tuple[str, str], Floats]  # in every replication; of a grid, that of its best; also of yardsticks
     chosen: Mapping[tuple[str, str], str]  # which of a grid that was
+    league: League
 
     @classmethod
     def of(
-        cls, contests: Iterable[Contest], entrants: Iterable[Entrant], played: Mapping[tuple[str, str], Floats]
+        cls,
+        contests: Iterable[AnyContest],
+        entrants: Iterable[Entrant],
+        played: Mapping[tuple[str, str], Floats],
+        league: League = ARENA,
     ) -> "Scores":
-        """From the final regrets of all policies, by the names of contest and policy."""
-        contests, entrants = tuple(contests), tuple(entrants)
-        if len({len(regrets) for regrets in played.values()}) > 1:
+        """From the totals of all policies, by the names of contest and policy."""
+        contests, entrants, measure = tuple(contests), tuple(entrants), league.measure
+        lengths = {len(values) for values in played.values()}
+        if len(lengths) > 1:
             raise ValueError("the contests have different numbers of replications; run the arena anew with one of them")
-        regrets, chosen = {}, {}
+        totals, chosen = {}, {}
         for contest, entrant in itertools.product(contests, entrants):
             names = [name for name in entrant.policies(contest) if (contest.name, name) in played]
             if not names:
                 continue
-            best = min(names, key=lambda name: float(played[contest.name, name].mean()))
+            best = measure.best_of({name: played[contest.name, name] for name in names})
             key = contest.name, entrant.name
-            regrets[key], chosen[key] = played[contest.name, best], best.removeprefix(entrant.name).lstrip(": ")
-            if not regrets[key].mean() > 0.0:
+            totals[key], chosen[key] = played[contest.name, best], best.removeprefix(entrant.name).lstrip(": ")
+            if not totals[key].mean() > 0.0:
                 raise ValueError(
-                    f"the mean regret of {best!r} in the contest {contest.name!r} is {regrets[key].mean():g}, and "
-                    "ratios need numbers above 0; leave one of the two out"
+                    f"the mean {measure.name} of {best!r} in the contest {contest.name!r} is {totals[key].mean():g}, "
+                    "and ratios need numbers above 0; leave one of the two out"
                 )
-        return cls(contests, entrants, regrets, chosen)
+        for contest, (name, value) in itertools.product(contests, league.yardsticks.items()):
+            totals[contest.name, name] = np.full(max(lengths, default=0), value(contest))
+        return cls(contests, entrants, totals, chosen, league)
 
     def duels(self, entrant: str, rivals: Collection[str] | None = None) -> list[Duel]:
         """An entrant against the best of its rivals (all others if left out), in each contest where they met."""
         key = entrant, None if rivals is None else frozenset(rivals)
         if key not in self._duels:
-            among = [other.name for other in self.entrants if rivals is None or other.name in rivals]
+            among = [other.name for other in self.entrants]
+            if rivals is not None:
+                among = [name for name in (*among, *self.league.yardsticks) if name in rivals]
             found = (self._duel(contest, entrant, among) for contest in self.contests)
             self._duels[key] = [duel for duel in found if duel is not None]
         return self._duels[key]
@@ -133,32 +151,34 @@ class Scores:
         """Those that were asked for: every table wants the same ones."""
         return {}
 
-    def _duel(self, contest: Contest, entrant: str, rivals: Sequence[str]) -> Duel | None:
+    def _duel(self, contest: AnyContest, entrant: str, rivals: Sequence[str]) -> Duel | None:
         """One contest; None unless both sides took part."""
-        own = self.regrets.get((contest.name, entrant))
-        met = {name: self.regrets[contest.name, name] for name in rivals if (contest.name, name) in self.regrets}
+        own = self.totals.get((contest.name, entrant))
+        met = {name: self.totals[contest.name, name] for name in rivals if (contest.name, name) in self.totals}
         met.pop(entrant, None)
         if own is None or not met:
             return None
-        rival = min(met, key=lambda name: float(met[name].mean()))
-        mean, least = float(own.mean()), float(met[rival].mean())
-        return Duel(contest, rival, math.log(mean / least), own / mean - met[rival] / least)
+        measure = self.league.measure
+        rival = measure.best_of(met)
+        mean, best = float(own.mean()), float(met[rival].mean())
+        return Duel(contest, rival, math.log(mean / best), own / mean - met[rival] / best, measure.sign)
+
+    def main_duels(self, entrant: str) -> list[Duel]:
+        """Those that count most in the league."""
+        return self.duels(entrant, self.league.against[self.league.main])
 
 
 # ---------------------------------------------------------------- tables
 
-PARTS: dict[str, Callable[[Contest], bool]] = {
-    **{f"{half} half": lambda contest, half=half: contest.half == half for half in HALVES},  # type: ignore[misc]
-    "still": lambda contest: contest.is_still,
-    "changing": lambda contest: not contest.is_still,
-}
-"""What the leaderboard tells apart."""
+
+def mean_text(duels: Sequence[Duel]) -> str:
+    """The geometric mean with its interval, or a dash."""
+    return str(geometric_mean(duels)) if duels else "–"
 
 
-def means_of_parts(duels: Sequence[Duel]) -> dict[str, str]:
+def means_of_parts(league: League, duels: Sequence[Duel]) -> dict[str, str]:
     """The geometric mean over each part of the contests, with its interval."""
-    inside = {part: [duel for duel in duels if where(duel.contest)] for part, where in PARTS.items()}
-    return {part: str(geometric_mean(among)) if among else "–" for part, among in inside.items()}
+    return {part: mean_text([duel for duel in duels if where(duel.contest)]) for part, where in league.parts.items()}
 
 
 def worst_of(duels: Sequence[Duel]) -> dict[str, str]:
@@ -173,21 +193,21 @@ def leaderboard(scores: Scores) -> list[dict[str, Any]]:
     The columns: geometric means of ratios with their intervals, over all contests and over parts of them; and
     the worst contest.
     """
-    rows = []
+    league, rows = scores.league, []
+    ahead = "first in" if league.against[league.main] is None else "ahead in"
     for entrant in scores.entrants:
-        duels = scores.duels(entrant.name)
+        duels = scores.main_duels(entrant.name)
         if not duels:
             continue
-        mean = geometric_mean(duels)
         row = {
             "entrant": entrant.name,
             "told": entrant.told,
-            "all": str(mean),
+            **{heading: mean_text(scores.duels(entrant.name, rivals)) for heading, rivals in league.against.items()},
             **worst_of(duels),
-            "first in": f"{sum(duel.log_ratio <= 0.0 for duel in duels)} of {len(duels)}",  # alone or tied
-            **means_of_parts(duels),
+            ahead: f"{sum(duel.lead >= 0.0 for duel in duels)} of {len(duels)}",  # alone or tied
+            **means_of_parts(league, duels),
         }
-        rows.append((len(duels) < len(scores.contests), mean.value, row))
+        rows.append((len(duels) < len(scores.contests), -league.measure.sign * geometric_mean(duels).value, row))
     rows.sort(key=lambda row: row[:2])
     return [row for _, _, row in rows]
 
@@ -198,12 +218,13 @@ def rivals_of(scores: Scores, star: str) -> dict[str, list[str]]:
     found = {
         "all others": [entrant.name for entrant in others],
         "those told nothing": [entrant.name for entrant in others if entrant.told == NOTHING],
-        "those told what they need": [entrant.name for entrant in others if entrant.told == GROUPS[1]],
+        "those told what they need": [entrant.name for entrant in others if entrant.told == NEEDED],
     }
     grids = [entrant.name for entrant in others if entrant.told == HINDSIGHT]
     for policy in dict.fromkeys(name.partition(",")[0] for name in grids):
         found[f"{policy} in hindsight"] = [name for name in grids if name.partition(",")[0] == policy]
-    return {name: members for name, members in found.items() if members}
+    named = {name: list(rivals) for name, rivals in scores.league.against.items() if rivals is not None}
+    return {name: members for name, members in (named | found).items() if members}
 
 
 def star_rows(scores: Scores, star: str) -> list[dict[str, Any]]:
@@ -213,8 +234,8 @@ def star_rows(scores: Scores, star: str) -> list[dict[str, Any]]:
         {
             "against the best of": name,
             "all": str(geometric_mean(duels)),
-            **means_of_parts(duels),
-            "ahead in": f"{sum(duel.log_ratio < 0.0 for duel in duels)} of {len(duels)}",
+            **means_of_parts(scores.league, duels),
+            "ahead in": f"{sum(duel.lead > 0.0 for duel in duels)} of {len(duels)}",
             **worst_of(duels),
         }
         for name, duels in found.items()
@@ -224,7 +245,7 @@ def star_rows(scores: Scores, star: str) -> list[dict[str, Any]]:
 
 def contest_rows(scores: Scores, star: str) -> list[dict[str, Any]]:
     """The star in each contest: its ratio to the best of each group of rivals, and who was the best of all."""
-    groups = rivals_of(scores, star)
+    groups, measure = rivals_of(scores, star), scores.league.measure
     found = {name: {duel.contest.name: duel for duel in scores.duels(star, rivals)} for name, rivals in groups.items()}
     rows = []
     for contest in scores.contests:
@@ -232,6 +253,8 @@ def contest_rows(scores: Scores, star: str) -> list[dict[str, Any]]:
             continue
         best = found["all others"][contest.name].rival
         row: dict[str, Any] = {"contest": contest.name, "half": contest.half}
+        if measure.sign > 0.0:  # rewards are in a unit that people know
+            row[f"{measure.name} a round"] = float(scores.totals[contest.name, star].mean()) / contest.horizon
         for name in groups:
             duel = found[name].get(contest.name)
             row[name] = str(duel.ratio) if duel else "–"
@@ -251,47 +274,39 @@ def rows(scores: Scores) -> list[dict[str, Any]]:
             "entrant": entrant.name,
             "told": entrant.told,
             "setting": scores.chosen[duel.contest.name, entrant.name],
-            "regret": float(scores.regrets[duel.contest.name, entrant.name].mean()),
+            scores.league.measure.name: float(scores.totals[duel.contest.name, entrant.name].mean()),
+            **yardsticks_of(scores, duel.contest),
             "best_other": duel.rival,
             "low": duel.ratio.low,
             "high": duel.ratio.high,
             "ratio": duel.ratio.value,
         }
         for entrant in scores.entrants
-        for duel in scores.duels(entrant.name)
+        for duel in scores.main_duels(entrant.name)
     ]
 
 
-INTERVALS = (
-    "In brackets stands the 95 % interval, by the delta method on paired replications. It is of chance in the runs "
-    "alone: that the best rival, the best of a grid and the worst contest were picked by the same numbers is left out."
-)
+def yardsticks_of(scores: Scores, contest: AnyContest) -> dict[str, float]:
+    """What was computed for a contest, for machines."""
+    return {
+        name.replace(" ", "_"): float(scores.totals[contest.name, name].mean()) for name in scores.league.yardsticks
+    }
 
 
 def findings(scores: Scores, star: str) -> list[Section]:
     """What an arena has found: the leaderboard, the star against each group, and contest by contest."""
-    found = [
-        Section(
-            "Leaderboard",
-            (
-                "In each contest, an entrant's ratio is its mean regret over the least mean regret of all other "
-                "entrants: below 1 it is the first. Here are geometric means of ratios over contests, and the worst "
-                f"contest. {INTERVALS}",
-                "Told nothing: neither beta nor the horizon nor anything about change. Told what it needs: beta, the "
-                "horizon, and how much means will fall, where there is a place for it. Hindsight: the best of a grid "
-                "of settings in this very contest, told what it needs besides. An entrant that is not in all contests "
-                "(Thompson sampling draws a number for each arm in each round) comes last.",
-            ),
-            (Table(leaderboard(scores)),),
-        )
-    ]
+    measure = scores.league.measure
+    found = [Section("Leaderboard", scores.league.reading, (Table(leaderboard(scores)),))]
     if star not in {entrant.name for entrant in scores.entrants} or not scores.duels(star):
         return found
     return [
         *found,
         Section(
             f"{star} against its rivals",
-            ("Its mean regret over the least mean regret of some: geometric mean over contests, and the worst one.",),
+            (
+                f"Its mean {measure.name} over the {measure.best} mean {measure.name} of some: geometric mean over "
+                "contests, and the worst one.",
+            ),
             (Table(star_rows(scores, star)),),
         ),
         Section(f"{star}, contest by contest", (), (Table(contest_rows(scores, star)),)),

@@ -1,15 +1,13 @@
-"""Who meets whom in the arena: the contests and the entrants, as tables.
+"""Who meets whom in the arena of the theory: means up to 1, regret from there, answers at once.
 
-A *contest* is a world and a horizon. An *entrant* is what plays in it: a policy, or a grid of them of which the best in
-hindsight counts. Contests are split once, here, into a tuning half and a test half that have no beta in common, no
-rate (but where the rate is part of the paper's own world) and not all kinds of drift and noise: settings chosen on
-the first are honestly tested on the second.
+The halves of the contests have no beta in common, no rate (but where the rate is part of the paper's own world) and not
+all kinds of drift and noise.
 """
 
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bases import KLUCB, UCB, AsymptoticUCB, Greedy, SuccessiveElimination, Thompson
@@ -26,19 +24,23 @@ from ...policies import (
     Forager,
     KFailure,
     MRun,
-    Policy,
     Subsample,
     UniformPlay,
 )
 from ...policies.base import DOUBLING
-from ...policies.tail import AUTO
 from ...reservoirs import PowerLaw
-from ...specs import one_of
 from ...world import World
+from .leagues import AWAY, COMMON_PARTS, INTERVALS, MOST_DRAWS, REGRET, AnyContest, League, Make, auto, powered
+from .leagues import GROUPS as GROUPS
+from .leagues import HALVES as HALVES
+from .leagues import HINDSIGHT as HINDSIGHT
+from .leagues import NEEDED as NEEDED
+from .leagues import NOTHING as NOTHING
+from .leagues import TEST as TEST
+from .leagues import TUNING as TUNING
+from .leagues import Entrant as Entrant
 
 # ---------------------------------------------------------------- contests
-
-TUNING, TEST = HALVES = ("tuning", "test")
 
 NOISES: dict[str, Noise] = {
     "coins": Bernoulli(),
@@ -119,7 +121,7 @@ CHANGES: dict[str, Change] = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Contest:
+class Contest(AnyContest):
     """A world and a horizon, and which half they are of."""
 
     half: str
@@ -148,17 +150,9 @@ class Contest:
         """Whether nothing changes."""
         return self.change == "still"
 
-
-def powered(horizon: int) -> str:
-    """A horizon, as a power of ten if it is one.
-
-    Examples
-    --------
-    >>> powered(100_000), powered(5000)
-    ('10^5', '5,000')
-    """
-    power = len(str(horizon)) - 1
-    return f"10^{power}" if horizon == 10**power else f"{horizon:,}"
+    def settings(self) -> dict[str, Any]:
+        """Its drift, and V."""
+        return {"Drift": self.world.drift.label(), "V": self.falls}
 
 
 _TABLE: dict[str, dict[str, list[tuple[float, int] | tuple[float, int, str]]]] = {
@@ -242,62 +236,7 @@ def quick_contests() -> tuple[Contest, ...]:
 
 # ---------------------------------------------------------------- entrants
 
-NOTHING, NEEDED, HINDSIGHT = GROUPS = ("nothing", "what it needs", "hindsight")
-"""What an entrant is told: nothing at all; beta, T and V where it has a place for them; or, for a grid of settings,
-which of them turned out best in this very contest."""
-
-Plays = Policy | Mapping[str, Policy]
-
-
-@dataclasses.dataclass(frozen=True)
-class Entrant:
-    """Who takes part."""
-
-    name: str
-    told: str  # one of GROUPS
-    plays: Callable[[Contest], Plays]  # its policy; or several by name, of which that with the least mean regret counts
-    quick: bool = False  # whether it also takes part when the arena is quick
-    enters: Callable[[Contest], bool] = lambda contest: True  # where it takes part: some would take days
-
-    def __post_init__(self) -> None:
-        one_of(f"arena: the entrant {self.name!r}", "told", self.told, GROUPS)
-
-    def policies(self, contest: Contest) -> dict[str, Policy]:
-        """What it plays in a contest, by the name under which results are kept; nothing if it does not take part."""
-        if not self.enters(contest):
-            return {}
-        try:
-            plays = self.plays(contest)
-        except Exception as error:  # a function of one's own may raise anything
-            raise ValueError(
-                f"arena: the entrant {self.name!r} fails in the contest {contest.name!r}: "
-                f"{type(error).__name__}: {error}; mend its function, or let it give {{}} to stay away"
-            ) from error
-        named: dict[str, Any] = {self.name: plays}
-        if isinstance(plays, Mapping):
-            named = {f"{self.name}: {key}": policy for key, policy in plays.items()}
-        for name, policy in named.items():
-            if not isinstance(policy, Policy):
-                raise ValueError(
-                    f"arena: the entrant {name!r} must play a policy in the contest {contest.name!r}, not {policy!r}"
-                )
-            if policy.sees_means:
-                raise ValueError(
-                    f"arena: the entrant {name!r} plays {policy!r}, which sees means; give a policy that sees only "
-                    "rewards"
-                )
-        return named
-
-
-Make = Callable[..., Policy]
-"""A policy type, or one of which some fields are already given."""
-
 BLACKBOX_UCB = functools.partial(Blackbox, base=UCB())
-
-
-def auto(name: str, make: Make, **how: Any) -> Entrant:
-    """A policy that is told nothing: it estimates beta as the run goes, and doubles its horizon."""
-    return Entrant(f"{name}, auto", NOTHING, lambda contest: make(beta=AUTO, horizon=DOUBLING), **how)
 
 
 def told_beta(name: str, make: Make, **how: Any) -> Entrant:
@@ -330,10 +269,6 @@ def grids(elimination: Sequence[float], blackbox: Sequence[float]) -> tuple[Entr
 def first_loss(contest: Contest) -> float:
     """What CBT is told besides beta: the average of a fresh arm's first loss that is not 0."""
     return 1.0 if contest.noise == "coins" else contest.beta / (contest.beta + 1.0)
-
-
-MOST_DRAWS = 40_000_000
-"""About as many Beta numbers as a core draws in ten seconds."""
 
 
 def is_short(contest: Contest) -> bool:
@@ -389,3 +324,30 @@ QUICK_ENTRANTS: tuple[Entrant, ...] = (
 
 STAR = "Forager"
 """The entrant whose ratios head the leaderboard."""
+
+
+ARENA = League(
+    name="arena",
+    contests=CONTESTS,
+    entrants=ENTRANTS,
+    quick_contests=quick_contests(),
+    quick_entrants=QUICK_ENTRANTS,
+    star=STAR,
+    measure=REGRET,
+    against={"all": None},
+    parts=COMMON_PARTS,
+    about="Who does well in how many worlds, and what must they be told for it?",
+    reading=(
+        "In each contest, an entrant's ratio is its mean regret over the least mean regret of all other entrants: "
+        "below 1 it is the first. Here are geometric means of ratios over contests, and the worst contest. "
+        f"{INTERVALS}",
+        "Told nothing: neither beta nor the horizon nor anything about change. Told what it needs: beta, the horizon, "
+        "and how much means will fall, where there is a place for it. Hindsight: the best of a grid of settings in "
+        f"this very contest, told what it needs besides. {AWAY}",
+    ),
+    note="Mean regret over the least mean regret of all other entrants; of a grid, its best setting counts. The first "
+    "of a contest stands below 1, in blue. Point at a number for its interval and its best rival; a dot says that the "
+    "entrant did not take part.",
+    settings_note="V is what policies are told that need it: by how much means fall if one good arm after another is "
+    "played.",
+)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...intervals import mean_and_half_width, means_and_half_widths
-from ...results import COLOURS
+from ...results import COLOURS, PER_ROUND, regret_and_reward
 from ...version import __version__
 from ..figures.figures import MARKERS, MARKS
 from ..figures.statistics import (
@@ -35,6 +35,16 @@ MOST_DOTS = 200
 
 DASHES = ("none", "7 4", "2 3")
 DARK = {"#000000": "#FFFFFF"}  # what a colour is on a dark page, where it is another
+
+REWARD = """<section id="reward">
+<h2>Reward a round</h2>
+<figure><div class="chart" data-chart="reward"></div>
+<figcaption>What was earned on average from the first round on: mean over replications with its 95 % interval as a
+band.</figcaption></figure>
+</section>
+
+"""
+"""Comes before regret where that is not counted from the best mean that a fresh arm can have."""
 
 PANELS = {
     "restarts": ("Restarts", "changes noticed"),
@@ -104,6 +114,7 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
     grid = Grid(results)
     cells = [(world, horizon) for world in grid.worlds for horizon in grid.horizons if grid.at(world, horizon)]
     checkpoints = grid.study.checkpoints
+    regret_first = all(result.cell.world.regret_is_from_the_best for result in grid.results)
     most = max(len(result.values) for result in grid.results)
     parts = {
         "title": text(grid.study.name),
@@ -111,6 +122,8 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
         "about": text(grid.study.about),
         "facts": _facts(grid),
         "sections": "".join(added(Section(*section)) for section in sections),
+        "reward_first": "" if regret_first else REWARD,
+        "reward_second": REWARD if regret_first else "",
         "ends": "".join(_ends(grid, place, *cell) for place, cell in enumerate(cells)),
         "dots": str(MOST_DOTS),
         "most": f"{most:,}" if most > MOST_DOTS else "",
@@ -151,7 +164,7 @@ def page_data(grid: Grid, cells: Sequence[tuple[str, int]]) -> dict[str, Any]:
 
 def _cell_data(grid: Grid, world: str, horizon: int) -> dict[str, Any]:
     found = grid.at(world, horizon)
-    columns = ("regret", *PANELS)
+    columns = ("regret", PER_ROUND, *PANELS)
     return {
         "world": grid.worlds.index(world),
         "horizon": grid.horizons.index(horizon),
@@ -214,8 +227,14 @@ def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
         regret = result.final("regret")
         spread = float(regret.std(ddof=1)) if len(regret) > 1 else math.nan
         mean = with_half_width(*mean_and_half_width(regret))
+        reward = with_half_width(*mean_and_half_width(result.final(PER_ROUND)))
+        row = {"Policy": _named(grid, name)} | regret_and_reward(
+            result.cell.world.regret_is_from_the_best,
+            {"Mean regret": mean, "sd": number(spread)},
+            {"Reward a round": reward},
+        )
         others = {heading: number(float(result.final(column).mean())) for column, (heading, _) in PANELS.items()}
-        rows.append({"Policy": _named(grid, name), "Mean regret": mean, "sd": number(spread)} | others)
+        rows.append(row | others)
     caption = (
         f"After round {horizon:,} in the world “{text(world)}”: means over replications. ± is half the width of the "
         "95 % interval (Student’s t), sd the spread of single replications."

@@ -263,7 +263,7 @@ def pull_same(world: SameArmsState, slot: int, arm: int, round: int) -> tuple[Wo
 @kernel
 def settle(world: SameArmsState, slot: int, arm: int, birth: int) -> None:
     """A fresh arm, with the first mean of the slot in which it began."""
-    store_both(world.visits, world.means, slot, address(arm, 0), preview_world(world, birth))
+    store_both(world.visits, world.means, slot, address(arm, 0), preview_world(world, birth, 1))
     world.reservoir.slots[slot] = birth
 
 

@@ -229,7 +229,7 @@ def findings(results: Sequence[CellResult]) -> list[Section]:
                 "some single fits still miss the exponent by a hundredth or two is no chance: means end at 0 and 1, "
                 "blocks double, and at beta 2 a tenth to a quarter of all that can be lost is lost.)",
                 "Where little changes, a few arms decide what a run of Forager loses, so its intervals are wide in T "
-                "and in seasons; verification/forager.py fits T over longer runs and more of them.",
+                "and in seasons.",
                 "L begins at 16. A breakdown hits one arm of several that are equally good, and only the loss of "
                 "all of them is a significant shift; up to a dozen or so are hardly felt. A new season takes all "
                 "known arms at once, and is felt each time.",

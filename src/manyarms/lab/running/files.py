@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ...atomic import at_once
 from ...compiled import source_digest
 from ...intervals import mean_and_half_width
-from ...results import column_of
+from ...results import PER_ROUND, column_of, regret_and_reward
 from ...trace import COLUMNS
 from ...version import __version__
 from ..studies.modules import modules_of, source_of
@@ -68,7 +68,7 @@ class CellResult:
 
     def column(self, name: str) -> NDArray[np.float64]:
         """One column: a row for each replication, an entry for each checkpoint."""
-        return column_of(self.values, name)
+        return column_of(self.values, name, self.rounds)
 
     def final(self, name: str = "regret") -> NDArray[np.float64]:
         """One number for each replication, after the last round."""
@@ -235,20 +235,24 @@ def json_beside(path: Path, digest: str) -> Any:
 
 
 def summary(results: Iterable[CellResult]) -> list[dict[str, Any]]:
-    """One row for each cell: its mean regret at the end, and the spread over replications."""
-    rows = []
+    """One row for each cell: its mean regret at the end with the spread over replications, and the average reward.
+
+    Rewards come first unless regret is counted from the best mean that a fresh arm can have, in all worlds.
+    """
+    results, rows = list(results), []
+    regret_first = all(result.cell.world.regret_is_from_the_best for result in results)
     for result in results:
         regret = result.final("regret")
         mean, half_width = mean_and_half_width(regret)
+        spread = float(regret.std(ddof=1)) if len(regret) > 1 else math.nan
+        reward = dict(zip(("reward", "reward_half_width"), mean_and_half_width(result.final(PER_ROUND)), strict=True))
         rows.append(
             {
                 "policy": result.cell.policy_name,
                 "world": result.cell.world_name,
                 "horizon": result.cell.horizon,
                 "replications": len(regret),
-                "mean": mean,
-                "half_width": half_width,
-                "sd": float(regret.std(ddof=1)) if len(regret) > 1 else math.nan,
+                **regret_and_reward(regret_first, {"mean": mean, "half_width": half_width, "sd": spread}, reward),
                 "restarts": float(result.final("restarts").mean()),
                 "arms": float(result.final("arms").mean()),
             }

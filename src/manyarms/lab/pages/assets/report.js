@@ -12,11 +12,12 @@
   //
   // series: {policy, x, mean, half}, and fit {x, y} where the marks stand alone with error bars.
 
-  function chart(host, { series, name, xLabel, yLabel, log, height, small = false, xTicks = null }) {
+  // Sums begin with nothing at round 0; averages begin with the first checkpoint.
+  function chart(host, { series, name, xLabel, yLabel, log, height, small = false, xTicks = null, sums = true }) {
     host.replaceChildren();
     series = series.filter(({ policy }) => !state.hidden.has(policy));
     if (!series.length) return host.append(element("p", { class: "nothing" }, "No policy is shown."));
-    if (!log) series = series.map((one) => ({ ...one, x: [0, ...one.x], mean: [0, ...one.mean], half: [0, ...one.half] }));
+    if (!log && sums) series = series.map((one) => ({ ...one, x: [0, ...one.x], mean: [0, ...one.mean], half: [0, ...one.half] }));
 
     const width = Math.max(240, host.clientWidth);
     const spans = series.flatMap(({ mean, half }) => mean.map((value, k) => [value - (half[k] ?? 0), value + (half[k] ?? 0)]));
@@ -33,7 +34,7 @@
     }
     const yTicks = ticksOf(low, high, small ? 3 : Math.round(height / 62), log);
     const edge = { top: yLabel ? 26 : 8, right: 22, bottom: xLabel ? 44 : 24, left: room(yTicks.map(number)) + 12 };
-    const [firstX, lastX] = [xs[0], xs[xs.length - 1]];
+    const [firstX, lastX] = [log || sums ? xs[0] : 0, xs[xs.length - 1]];
     const pad = xTicks ? 1.12 : 1;
     const x = scale(firstX / pad, lastX * pad, edge.left, width - edge.right, log);
     const y = scale(low, high, height - edge.bottom, edge.top, log);
@@ -212,6 +213,10 @@
     chart($("[data-chart=regret]"), {
       series: series(cell, "regret"), name: "Mean regret", xLabel: "round", yLabel: "regret", log: state.log,
       height: state.narrow || innerWidth < 640 ? 320 : 430,
+    });
+    chart($("[data-chart=reward]"), {
+      series: series(cell, "reward a round"), name: "Mean reward a round", xLabel: "round", yLabel: "reward", log: false,
+      height: 300, sums: false,
     });
     const ends = cell.policies.map(({ policy, ends: dots, end: [mean, half] }) => ({ policy, mean, half, dots }));
     rows($("[data-chart=ends]"), ends, { log: state.log, name: "Final regret", unit: "regret" });
