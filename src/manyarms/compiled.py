@@ -201,7 +201,12 @@ def dispatcher(verb: F, body_for: Callable[[type], Callable[..., Any] | None]) -
         return None if state_type is None else body_for(state_type)
 
 
-@_numba_intrinsic
+def intrinsic(generator: Callable[..., Any]) -> Callable[..., Any]:
+    """Numba's own: a function of types, which gives a signature and what writes the machine's instructions."""
+    return cast(Callable[..., Any], _numba_intrinsic(generator))
+
+
+@intrinsic
 def _expect_false(_typing: Any, _condition: Any) -> Any:
     """LLVM's own hint; it moves the unlikely code out of the way of the likely one."""
 
@@ -213,13 +218,13 @@ def _expect_false(_typing: Any, _condition: Any) -> Any:
     return types.boolean(types.boolean), generate
 
 
-@with_body(lambda condition: _expect_false(condition))  # type: ignore[call-arg]
+@with_body(lambda condition: _expect_false(condition))
 def rarely(condition: bool) -> bool:
     """The condition, with a hint to the compiler that it is hardly ever true."""
     return condition
 
 
-@_numba_intrinsic
+@intrinsic
 def _on_gpu(_typing: Any) -> Any:
     def generate(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
         return ir.IntType(1)(type(context).__module__.startswith("numba.cuda"))
@@ -227,7 +232,7 @@ def _on_gpu(_typing: Any) -> Any:
     return types.boolean(), generate
 
 
-@with_body(lambda: _on_gpu())  # type: ignore[call-arg]
+@with_body(lambda: _on_gpu())
 def on_gpu() -> bool:
     """Whether this is compiled for a GPU; known while compiling, so that the other way costs nothing."""
     return False
@@ -258,7 +263,7 @@ def _address_of(context: Any, builder: Any, array_type: Any, array: Any, place: 
     return builder.inttoptr(address, TWO_WORDS.as_pointer())
 
 
-@_numba_intrinsic
+@intrinsic
 def _store_side_by_side(_typing: Any, ones: Any, _others: Any, _place: Any, _one: Any, _other: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _address_of(context, builder, signature.args[0], arguments[0], arguments[2])
@@ -271,7 +276,7 @@ def _store_side_by_side(_typing: Any, ones: Any, _others: Any, _place: Any, _one
     return types.void(ones, _others, types.intp, types.int64, types.float64), generate
 
 
-@_numba_intrinsic
+@intrinsic
 def _load_side_by_side(_typing: Any, ones: Any, others: Any, _place: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pair = builder.load(_address_of(context, builder, signature.args[0], arguments[0], arguments[2]), align=16)
@@ -299,7 +304,7 @@ def store_both(integers: Any, floats: Any, place: int, integer: int, value: floa
     `manyarms.cuda` sees to, and are written in one go.
     """
     if on_gpu():
-        _store_side_by_side(integers, floats, place, integer, value)  # type: ignore[call-arg]
+        _store_side_by_side(integers, floats, place, integer, value)
     else:
         integers[unsigned(place)] = integer
         floats[unsigned(place)] = value
@@ -309,7 +314,7 @@ def store_both(integers: Any, floats: Any, place: int, integer: int, value: floa
 def load_both(integers: Any, floats: Any, place: int) -> tuple[int, float]:
     """Read one entry each of two such arrays."""
     if on_gpu():
-        return _load_side_by_side(integers, floats, place)  # type: ignore[call-arg]
+        return _load_side_by_side(integers, floats, place)  # type: ignore[no-any-return]
     return integers[unsigned(place)], floats[unsigned(place)]
 
 
@@ -320,7 +325,7 @@ def load_two(numbers: Any, place: int) -> tuple[Any, Any]:
     On a GPU that takes one access, of an array that lies in one piece: see `manyarms.cuda.Layout`.
     """
     if on_gpu():
-        return _load_side_by_side(numbers, numbers, place)  # type: ignore[call-arg]
+        return _load_side_by_side(numbers, numbers, place)  # type: ignore[no-any-return]
     return numbers[place], numbers[place + 1]
 
 

@@ -60,8 +60,12 @@ def test_intervals_hold_the_means_they_are_about(bandit):
     assert [arm["mean"] for arm in kept] == sorted((arm["mean"] for arm in kept), reverse=True)
     best = kept[0]
     assert best["arm"] % 3 == 2
-    assert best["low"] < 0.8 < best["high"]
     assert best["high"] - best["low"] < 0.25
+    # At 95 %, if arms were not chosen for what they paid: they are, so a few more are missed.
+    played = [arm for arm in kept if arm["plays"] >= 8]
+    held = [arm["low"] < (0.8 if arm["arm"] % 3 == 2 else 0.2) < arm["high"] for arm in played]
+    assert len(held) >= 8
+    assert np.mean(held) >= 0.75
     assert all(arm["low"] <= arm["mean"] <= arm["high"] for arm in kept)
 
 

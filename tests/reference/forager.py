@@ -1,6 +1,6 @@
 """Forager, from the six points of its description: objects and lists, and nothing remembered that can be found again.
 
-Sums are taken in the order of the rule, those over a belief in four lanes, so that the last bits are those of the rule.
+Sums are taken in the order of the rule, those over a belief in eight lanes, so that the last bits are the same.
 """
 
 import dataclasses
@@ -21,9 +21,6 @@ RATES = [1e-6] + [3e-5 * 6.0**i for i in range(5)] + [2e-4 * 4.0**i for i in ran
 RATES += [1e-3 * 8.0**i for i in range(2)] + [1e-3 * 8.0**i for i in range(3)]
 MODELS = list(zip(KINDS, RATES, strict=True))
 
-AVERAGE, BETTER = "average", "better"
-
-
 # ---------------------------------------------------------------- sums
 
 
@@ -36,8 +33,9 @@ def added(values):
 
 
 def in_lanes(values):
-    """Every fourth of them, from each of the first four on; and then these."""
-    a, b, c, d = (added(values[lane::4]) for lane in range(4))
+    """Every eighth of them, from each of the first eight on; then lanes four apart; and then these."""
+    lanes = [added(values[lane::8]) for lane in range(8)]
+    a, b, c, d = (low + high for low, high in zip(lanes[:4], lanes[4:], strict=True))
     return (a + b) + (c + d)
 
 
@@ -86,8 +84,8 @@ class Grid:
         return [self.centre + side * (self.spacing * spacings(c, j)) for j in range(1, count + 1)]
 
     def nearness(self, k):
-        """1 / the distance from the point below."""
-        return 1.0 / (self.points[k] - self.points[k - 1])
+        """1 / the distance from the point below, where there are both."""
+        return 1.0 / (self.points[k] - self.points[k - 1]) if 0 < k < POINTS else 0.0
 
     def old_cell(self, k):
         """Half way to the neighbours, and as far beyond the first and the last."""
@@ -101,7 +99,7 @@ class Grid:
         return left, 0.5 * (self.points[k] + self.points[k + 1]) if k < POINTS - 1 else math.inf
 
     def mean(self, masses):
-        return in_lanes([mass * mean for mass, mean in zip(masses, self.means, strict=True)])
+        return self.excess(masses, 0.0)
 
     def excess(self, masses, level):
         return in_lanes([mass * max(mean - level, 0.0) for mass, mean in zip(masses, self.means, strict=True)])
@@ -120,39 +118,33 @@ class Grid:
 
     def believed(self, masses, total, plays, dispersion):
         """The masses after so many plays with this total."""
-        weighed, sum_of_them = self.weighed(masses, None, self.likelihood(total, plays, dispersion))
-        scale = 1.0 / sum_of_them
-        return [mass * scale for mass in weighed]
+        return self.updated(masses, self.likelihood(total, plays, dispersion), (0.0, 0.0, 0.0), 1, masses)[0]
 
-    def weighed(self, masses, source, likelihood):
-        """Masses times likelihood, and their sum; all anew from the source (or evenly) if nothing is left."""
-        found = [mass * one for mass, one in zip(masses, likelihood, strict=True)]
-        total = in_lanes(found)
+    def updated(self, masses, likelihood, change, steps, source):
+        """The masses after a likelihood and a change, and how likely that was; the source, if nothing is left."""
+        resets, falls, rises = change
+        weighed = [mass * one for mass, one in zip(masses, likelihood, strict=True)]
+        total = in_lanes(weighed)
         if total < NOTHING:
-            source = found if source is None else source
-            found = [mass * one + NOTHING for mass, one in zip(source, likelihood, strict=True)]
-            total = added(found)
+            return list(source), NOTHING
+        kept = 1.0 / total * (1.0 - resets)
+        moved = self.moved(weighed, falls, rises)
+        found = [kept * mass + resets * fresh for mass, fresh in zip(moved, source, strict=True)]
+        for _ in range(steps - 1):
+            found = self.moved(found, falls, rises)
         return found, total
 
-    def moved(self, masses, scale, change, source):
-        """One play: part of every mass to the point below, part to that above, and part to a fresh arm."""
-        resets, falls, rises = change
-        kept = scale * (1.0 - resets)
+    def moved(self, masses, falls, rises):
+        """Part of every mass to the point below, and part to that above."""
         if falls == rises == 0.0:
-            return [kept * mass + resets * fresh for mass, fresh in zip(masses, source, strict=True)]
-
-        def falling(k):
-            return min(falls * self.nearness(k), 0.45) if 0 < k < POINTS else 0.0
-
-        def rising(k):
-            return min(rises * self.nearness(k + 1), 0.45) if 0 <= k < POINTS - 1 else 0.0
-
+            return masses
+        falling = [min(falls * self.nearness(k), 0.45) for k in range(POINTS + 1)]
+        rising = [min(rises * self.nearness(k + 1), 0.45) for k in range(-1, POINTS)]
         found = []
         for k, mass in enumerate(masses):
-            fallen = falling(k + 1) * masses[k + 1] if k < POINTS - 1 else 0.0
-            risen = rising(k - 1) * masses[k - 1] if k > 0 else 0.0
-            stays = (1.0 - falling(k) - rising(k)) * mass
-            found.append(kept * (stays + fallen + risen) + resets * source[k])
+            fallen = falling[k + 1] * masses[k + 1] if k < POINTS - 1 else 0.0
+            risen = rising[k] * masses[k - 1] if k > 0 else 0.0
+            found.append((1.0 - falling[k] - rising[k + 1]) * mass + fallen + risen)
         return found
 
 
@@ -229,18 +221,14 @@ class Watch:
     def weigh(self, one, grid, reservoir, likelihood):
         """Credit all models for a group of plays, and let each move on by so many."""
         for model, (kind, rate) in enumerate(MODELS):
-            masses, total = grid.weighed(one.masses[model], reservoir, likelihood)
-            self.evidence[model] += natural_log(total)
             resets, falls, rises = change_of(kind, rate)
             # Half a spacing in one step, if twelve will do.
             steps = min(int((falls + rises) * one.plays / grid.spacing * 2.0) + 1, 12)
             share = one.plays / steps
-            step = resets if share == 1.0 else 1.0 - power(1.0 - resets, share), falls * share, rises * share
-            scale = 1.0 / total
-            for _ in range(steps):
-                masses = grid.moved(masses, scale, step, reservoir)
-                scale = 1.0
-            one.masses[model] = masses
+            more = resets * (one.plays - 1.0)
+            change = (resets + more) / (1.0 + more), falls * share, rises * share
+            one.masses[model], total = grid.updated(one.masses[model], likelihood, change, steps, reservoir)
+            self.evidence[model] += natural_log(total)
         one.total = one.plays = 0.0
         self.groups += 1
 
@@ -298,7 +286,7 @@ class Reservoir:
         return tuple(added([part[which] for part in reversed(parts)]) for which in (0, 1))
 
     def mean(self):
-        return self.above(-1.0)[1]
+        return self.mean_above(-1.0)
 
     def excess(self, level):
         share, reward = self.above(level)
@@ -312,7 +300,8 @@ class Reservoir:
         """Take out what was made of the arm before, and put in what is made of it now."""
         is_first = arm.known_plays == 0
         now = self.masses
-        before = self.grid.believed(now, arm.known_total, float(arm.known_plays), dispersion)
+        known = float(arm.known_plays)
+        before = now if is_first else self.grid.believed(now, arm.known_total, known, dispersion)
         after = self.grid.believed(now, arm.total, float(arm.plays), dispersion)
         judged = self.judged + 1.0 if is_first else self.judged
         step = min(max(power(judged, -0.7), 1.0 / self.said), 0.3)
@@ -338,8 +327,7 @@ class Arm:
         self.total = self.last = 0.0  # the total is of its looks alone
         self.look = 8
         self.known_plays, self.known_total = 0, 0.0
-        self.believed = None
-        self.promises = {}
+        self.promise = None
 
 
 class Forager:
@@ -357,23 +345,20 @@ class Forager:
         self.redrawn = self.evicted = 0  # of interest to tests
         self.arms = []
         self.drawn = 0
-        self.leaders = {"best": None, AVERAGE: None, BETTER: None}
-        self.computed = {AVERAGE: -1.0, BETTER: -1.0}
+        self.leaders = {"mean": None, "promise": None}
+        self.promised = -1.0  # the target when all promises were computed
+        self.changed = None  # the arm whose promise is to be computed
         self.aim()
         self.arm = self.fresh(0)
 
     # What is known of all plays.
 
     def aim(self):
-        """The targets, and what a fresh arm promises beyond them."""
-        above = self.reservoir.mean_above(self.average)
-        self.levels = {AVERAGE: self.average, BETTER: above}
-        self.fresh_promises = {name: self.reservoir.excess(level) for name, level in self.levels.items()}
+        """The average, and what is better; kept plays must have earned the one before the other will do."""
+        self.better = self.reservoir.mean_above(self.average)
         earned = self.kept_reward / self.kept if self.kept > 1e-9 else 0.0
-        self.goal = AVERAGE if earned >= above else BETTER
-
-    def target(self):
-        return self.levels[self.goal]
+        self.is_content = earned >= self.better
+        self.target = self.average if self.is_content else self.better
 
     def dispersion(self):
         """At least what the grid can show."""
@@ -412,26 +397,22 @@ class Forager:
         return self.grid.likelihood(reward, 1.0, dispersion)
 
     def filter(self, arm, reward, dispersion):
-        grid = self.grid
         likelihood = self.likelihood_of(reward, dispersion)
-        now = self.reservoir.masses
-        masses, total = grid.weighed(arm.masses, now, likelihood)
-        arm.masses = grid.moved(masses, 1.0 / total, self.change(), now)
-        arm.mean = grid.mean(arm.masses)
+        arm.masses, _ = self.grid.updated(arm.masses, likelihood, self.change(), 1, self.reservoir.masses)
+        arm.mean = self.grid.mean(arm.masses)
 
     def appraise(self, arm):
         """With its open asks as plays that paid what it is worth."""
-        masses, arm.believed = arm.masses, arm.mean
+        masses = arm.masses
         if arm.asked > 0:
             asked = float(arm.asked)
             masses = self.grid.believed(arm.masses, asked * arm.mean, asked, self.dispersion())
-            arm.believed = self.grid.mean(masses)
-        arm.promises = {name: self.grid.excess(masses, level) for name, level in self.levels.items()}
+        arm.promise = self.grid.excess(masses, self.target)
 
     def is_left(self, arm):
-        if arm.mean >= self.target() or arm.asked > 0:
+        if arm.mean >= self.target or arm.asked > 0:
             return False
-        return self.grid.excess(arm.masses, self.target()) < self.fresh_promises[self.goal]
+        return self.grid.excess(arm.masses, self.target) < self.reservoir.excess(self.target)
 
     def see(self, arm, reward, mean, dispersion):
         """Let the models see a reward, if the arm is watched. A surprise ends the group before it."""
@@ -443,19 +424,20 @@ class Forager:
         is_surprise = self.watch.is_affordable(self.rounds, 256.0)
         is_surprise = is_surprise and (reward - mean) * (reward - mean) > 4.0 * dispersion * mean * (1.0 - mean)
         if is_surprise and one.plays > 0.0:
-            self.end_group(one, self.grid.likelihood(one.total, one.plays, dispersion))
+            self.end_group(one, dispersion)
         one.calm = 1.0 if is_surprise else one.calm + 1.0
         one.total += reward
         one.plays += 1.0
-        if arm.mean < self.target() or (is_affordable and one.is_group_over()):
-            is_last_reward = one.plays == 1.0 and not is_surprise
-            likelihood = self.grid.likelihood(one.total, one.plays, dispersion)
-            self.end_group(one, self.likelihood_of(reward, dispersion) if is_last_reward else likelihood)
+        if arm.mean < self.target or (is_affordable and one.is_group_over()):
+            self.end_group(one, dispersion)
         if self.watch.groups > groups:
             self.watch.believe()
 
-    def end_group(self, one, likelihood):
+    def end_group(self, one, dispersion):
         self.watch.fade(one.plays * pace(self.rounds))
+        likelihood = self.grid.likelihood(one.total, one.plays, dispersion)
+        if (one.plays, dispersion) == (1.0, 1.0) and one.total in (0.0, 1.0):
+            likelihood = self.grid.means if one.total == 1.0 else self.grid.misses
         self.watch.weigh(one, self.grid, self.reservoir.masses, likelihood)
 
     def look(self, arm, dispersion):
@@ -476,7 +458,7 @@ class Forager:
             return
         self.regrid = int(self.rounds * 1.1) + 1
         old = self.grid
-        better = min(max(self.levels[BETTER], mean_at(1.0 - EDGE)), mean_at(EDGE - 1.0))
+        better = min(max(self.better, mean_at(1.0 - EDGE)), mean_at(EDGE - 1.0))
         spacing = math.sqrt(self.dispersion() / ((self.stay + 1.0) * better * (1.0 - better)))
         spacing = min(max(spacing, FINEST), WIDEST)
         centre = natural_log(better / (1.0 - better))
@@ -491,43 +473,51 @@ class Forager:
         for one in self.watch.places:
             if one is not None:
                 one.masses = [carried_over(masses, old, self.grid) for masses in one.masses]
-        self.computed[AVERAGE] = -1.0
+        self.promised = -1.0
         self.redrawn += 1
 
     # Which arm.
 
-    def value(self, arm, name):
-        return arm.believed if name == "best" else arm.promises[name]
+    def lead(self, name):
+        """The arm with the most. Who leads stays until another has more; then it is the first of them."""
+        values = [getattr(arm, name) for arm in self.arms]
+        leader = self.leaders[name]
+        if leader not in self.arms or getattr(leader, name) < max(values):
+            self.leaders[name] = self.arms[values.index(max(values))]
 
-    def lead(self):
-        """In each list the one with the most; who leads stays until another has more, then it is the first of them."""
-        for name, leader in self.leaders.items():
-            values = [self.value(arm, name) for arm in self.arms]
-            if leader not in self.arms or self.value(leader, name) < max(values):
-                self.leaders[name] = self.arms[values.index(max(values))]
+    def promise(self):
+        """Of the arm that has changed."""
+        if self.changed is not None:
+            self.appraise(self.changed)
+            self.changed = None
+            self.lead("promise")
 
-    def is_stale(self, name):
-        """A target has moved by half a spacing since all promises were computed."""
-        before = self.computed[name]
-        return abs(self.levels[name] - before) > 0.5 * self.grid.spacing * abs(before * (1.0 - before))
+    def promise_all(self):
+        """If the target has moved by half a spacing since that was done."""
+        if abs(self.target - self.promised) <= 0.5 * self.grid.spacing * self.target * (1.0 - self.target):
+            self.promise()
+            return
+        for arm in self.arms:
+            self.appraise(arm)
+        self.changed, self.promised = None, self.target
+        self.lead("promise")
 
     def decide(self, changed):
+        if self.changed is not changed:
+            self.promise()
+        self.changed = changed
+        self.lead("mean")
         self.aim()
-        if self.is_stale(AVERAGE) or self.is_stale(BETTER):
-            for arm in self.arms:
-                self.appraise(arm)
-            self.computed = dict(self.levels)
-        else:
-            self.appraise(changed)
-        self.lead()
         self.arm = self.next_arm()
 
     def next_arm(self):
-        best, hopeful = self.leaders["best"], self.leaders[self.goal]
-        if best.believed >= self.target():
+        best = self.leaders["mean"]
+        if best.mean > self.target or (best.mean == self.target and best.asked == 0):
             return best
+        self.promise_all()
+        hopeful = self.leaders["promise"]
         place = None
-        if hopeful.promises[self.goal] <= self.fresh_promises[self.goal]:
+        if hopeful.promise <= self.reservoir.excess(self.target):
             place = self.free_place()
         return hopeful if place is None else self.fresh(place)
 
@@ -552,9 +542,9 @@ class Forager:
             self.watch.start(arm, self.reservoir.masses)
         self.watch.fade(1.0 / (self.drawn + 3.0))
         self.drawn += 1
-        self.appraise(arm)
+        self.changed = arm
         self.watch.believe()
-        self.lead()
+        self.lead("mean")
         return arm
 
     def succeed(self, gone, arm):
@@ -571,7 +561,7 @@ class Forager:
     def told(self, number, reward):
         arm = self.named(number)
         mean = arm.mean
-        self.experienced(reward, arm.believed >= self.target(), arm.plays)
+        self.experienced(reward, mean >= self.target, arm.plays)
         self.differed(arm, reward)
         dispersion = self.dispersion()
         self.filter(arm, reward, dispersion)

@@ -31,8 +31,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import power
-from ..compiled import kernel, rarely, replaced
+from ..compiled import kernel, replaced
 from ..contract import Choice, Counts
 from ..specs import Count
 from . import watch as watching
@@ -49,18 +48,26 @@ from .grid import (
     carry_over,
     draft_grid,
     excess_of,
-    excesses_of,
     judge_rewards,
     mean_at,
     mean_of,
-    move,
     new_grid,
     opened_grid,
     point_at,
     redrawn,
-    weigh,
+    update,
 )
 from .insight import insight
+from .learned_reservoir import (
+    Known,
+    LearnedReservoir,
+    fresh_excess,
+    mean_above,
+    new_reservoir,
+    opened_reservoir,
+    sum_up,
+    with_arm_learned,
+)
 from .watch import MODELS, WATCHED, Watch, new_watch, opened_watch
 
 FIRST_LOOK = 8
@@ -68,23 +75,6 @@ FIRST_LOOK = 8
 
 LOOK_WITHIN = 0.25
 """While arms change by less than that within a look: log-odds, or the probability of a reset."""
-
-FORGETTING = 0.7
-"""The n-th arm moves the reservoir by n to the power of minus this. A step of 1 / n would never forget the first arms,
-which are judged by what arms were thought to be when nothing was known. But where an arm says little (its rewards are
-rare), such steps would take for ever: a step of 1 / n over what an arm says is as long as the arms' number allows."""
-
-LONGEST_STEP = 0.3
-"""No arm moves the reservoir by more than this."""
-
-PRIOR_ARMS = 4.0
-"""An even spread over the grid is where learning begins, as if so many arms had said so;"""
-
-UNSEEN = 1.0
-"""and of one arm more, however many were seen, no one knows,"""
-
-LUCK = 4.0
-"""but that its log-odds may be larger by this."""
 
 LEAST_DISPERSION = 1e-4
 """Rewards without any noise are taken for as noisy as this: a likelihood needs some."""
@@ -96,7 +86,10 @@ FINER = 1.4
 """And drawn anew if its spacing is off by this factor, or its centre by three spacings."""
 
 REFRESH = 0.5
-"""Promises are computed anew when a target has moved by so many spacings."""
+"""All promises are computed anew when the target has moved by so many spacings."""
+
+NONE = -1
+"""No slot; and in place of a target, none."""
 
 
 class Experience(NamedTuple):
@@ -136,16 +129,6 @@ NO_LEADER = Leader()
 """While no slot has an arm."""
 
 
-class Goal(NamedTuple):
-    """A target, and by how much each arm may exceed it."""
-
-    promises: NDArray[np.float64]  # slot -> by how much its mean exceeds the level, where it does; -1: no arm
-    level: float = 0.0
-    fresh: float = 0.0  # the promise of a fresh arm
-    computed: float = -1.0  # the level when all promises were computed
-    leader: Leader = NO_LEADER
-
-
 class ForagerState(NamedTuple):
     """A run of the policy."""
 
@@ -153,31 +136,29 @@ class ForagerState(NamedTuple):
     slots: int
     grid: Grid
     watch: Watch
-    reservoir: NDArray[np.float64]  # point -> mass
-    learned: NDArray[np.float64]  # point -> the same, from arms alone
-    share_above: NDArray[np.float64]  # point -> mass of the reservoir from there on
-    reward_above: NDArray[np.float64]  # point -> the same, times means
+    reservoir: LearnedReservoir
     masses: NDArray[np.float64]  # slot, point -> what is believed of an arm, without its open asks
     arms: NDArray[np.int64]  # slot -> arm; -1: none
     plays: NDArray[np.int64]  # slot -> rewards told
     asked: NDArray[np.int64]  # slot -> asks whose answers are out
     means: NDArray[np.float64]  # slot -> what the arm is worth; -1 without an arm
-    believed: NDArray[np.float64]  # slot -> the same, if its open asks pay what is expected of them
+    promises: NDArray[np.float64]  # slot -> by how much its mean may exceed the target
     totals: NDArray[np.float64]  # slot -> rewards of its looks
     last: NDArray[np.float64]  # slot -> the last reward
     looks: NDArray[np.int64]  # slot -> the play at which the reservoir learns of it next, or did for the last time
     known_plays: NDArray[np.int64]  # slot -> plays that the reservoir knows of
     known_totals: NDArray[np.float64]  # slot -> their rewards
-    average: Goal
-    better: Goal
     used: int = 0  # slots that had an arm at some time
     experience: Experience = NOTHING_LEARNED
     noise: Noise = FIRST_NOISE
-    judged: float = PRIOR_ARMS  # arms that the reservoir has learned of
-    said: float = PRIOR_ARMS  # the sum of what they said: how far they are from the reservoir, 1 at most
+    better: float = 0.0  # what arms above the average are worth
     is_content: int = 0  # whether the average will do
+    target: float = 0.0  # what is good enough: the one or the other
     regrid: int = 20  # the round in which the grid is looked at
-    best: Leader = NO_LEADER
+    best: Leader = NO_LEADER  # by mean
+    hope: Leader = NO_LEADER  # by promise
+    promised: float = float(NONE)  # the target when all promises were computed
+    changed: int = NONE  # the slot whose promise is to be computed
     slot: int = 0  # of the arm to play next
     counts: Counts = NO_COUNTS
 
@@ -240,23 +221,18 @@ class Forager(Policy):
             slots=slots,
             grid=new_grid(),
             watch=new_watch(),
-            reservoir=np.zeros(POINTS),
-            learned=np.zeros(POINTS),
-            share_above=np.zeros(POINTS + 1),
-            reward_above=np.zeros(POINTS + 1),
+            reservoir=new_reservoir(),
             masses=np.zeros(slots * POINTS),
             arms=whole(),
             plays=whole(),
             asked=whole(),
             means=np.zeros(slots),
-            believed=np.zeros(slots),
+            promises=np.zeros(slots),
             totals=np.zeros(slots),
             last=np.zeros(slots),
             looks=whole(),
             known_plays=whole(),
             known_totals=np.zeros(slots),
-            average=Goal(promises=np.zeros(slots)),
-            better=Goal(promises=np.zeros(slots)),
         )
 
     def kept_arms(self, state: ForagerState) -> NDArray[np.int64]:
@@ -367,181 +343,63 @@ def searched(values: Any, used: int, slot: int) -> Leader:
     return Leader(slot=first, others=others)
 
 
-# ---------------------------------------------------------------- the reservoir
-
-
-@kernel
-def shift_up(grid: Grid, source: Any, target: Any, share: float) -> None:
-    """Add a share of the masses of ``source`` to ``target``, where log-odds are larger by ``LUCK``."""
-    above = 0
-    for k in range(POINTS):
-        point = min(grid.points[k] + LUCK, grid.points[POINTS - 1])
-        while grid.points[above] < point:
-            above += 1
-        lower = (grid.points[above] - point) * grid.nearness[above]
-        target[above] += share * source[k] * (1.0 - lower)
-        target[max(above - 1, 0)] += share * source[k] * lower
-
-
-@kernel
-def sum_up(state: ForagerState, judged: float) -> None:
-    """The reservoir: what was learned, and one arm that may be anything; and how much of it is above each point."""
-    share = reward = 0.0
-    unseen = UNSEEN / (judged + UNSEEN)
-    for k in range(POINTS):
-        state.reservoir[k] = (1.0 - unseen) * state.learned[k]
-    shift_up(state.grid, state.learned, state.reservoir, unseen)
-    state.share_above[POINTS] = 0.0
-    state.reward_above[POINTS] = 0.0
-    for i in range(POINTS):
-        k = POINTS - 1 - i
-        share += state.reservoir[k]
-        reward += state.reservoir[k] * state.grid.means[k]
-        state.share_above[k] = share
-        state.reward_above[k] = reward
-
-
-@kernel
-def first_above(grid: Grid, level: float) -> int:
-    """The first point whose mean is above a level."""
-    low, high = 0, POINTS
-    while low < high:
-        middle = (low + high) // 2
-        if grid.means[middle] > level:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@kernel
-def fresh_excess(state: ForagerState, level: float) -> Any:
-    """By how much a fresh arm exceeds a level on average, where it does."""
-    k = first_above(state.grid, level)
-    return max(state.reward_above[k] - level * state.share_above[k], 0.0)
-
-
-@kernel
-def mean_above(state: ForagerState, level: float) -> Any:
-    """What fresh arms above a level are worth."""
-    k = first_above(state.grid, level)
-    if state.share_above[k] <= 1e-12:
-        return state.grid.means[POINTS - 1]
-    return state.reward_above[k] / state.share_above[k]
-
-
-@kernel
-def with_arm_learned(state: ForagerState, slot: int, dispersion: float) -> ForagerState:
-    """One step of expectation maximisation: what the reservoir makes of an arm replaces what it made of it before."""
-    is_first = state.known_plays[slot] == 0
-    judged = state.judged + 1.0 if is_first else state.judged
-    step = min(max(power(judged, -FORGETTING), 1.0 / state.said), LONGEST_STEP)
-    said = 0.0
-    for turn in range(2):  # what was made of it is taken out, and what is made of it now is put in
-        is_new = turn == 1
-        plays = float(state.plays[slot] if is_new else state.known_plays[slot])
-        believe(
-            state.grid,
-            state.reservoir,
-            0,
-            state.totals[slot] if is_new else state.known_totals[slot],
-            plays,
-            dispersion,
-        )
-        for k in range(POINTS):
-            if is_new:
-                state.grid.cells[k] += step * state.grid.belief[k]
-                away = state.grid.belief[k] - state.reservoir[k]
-                said += away * away / (state.reservoir[k] + 1e-9)
-            else:
-                state.grid.cells[k] = state.learned[k] - step * state.grid.belief[k]
-    total = 0.0
-    for k in range(POINTS):
-        total += max(state.grid.cells[k], 0.0)
-    for k in range(POINTS):
-        state.learned[k] = max(state.grid.cells[k], 0.0) / total
-    state.known_plays[slot] = state.plays[slot]
-    state.known_totals[slot] = state.totals[slot]
-    said_by_all = state.said + min(said, 1.0) if is_first else state.said
-    sum_up(state, judged)
-    return replaced(state, judged=judged, said=said_by_all)
-
-
 # ---------------------------------------------------------------- arms
 
 
 @kernel
 def appraise(state: ForagerState, slot: int) -> None:
-    """What the arm in a slot is worth and promises, if its open asks pay what is expected of them."""
-    offset = slot * POINTS
+    """What the arm in a slot promises, if its open asks pay what is expected of them."""
     asked = float(state.asked[slot])
-    low, high = state.average.level, state.better.level
     if asked == 0.0:
-        state.believed[slot] = state.means[slot]
-        state.average.promises[slot], state.better.promises[slot] = excesses_of(
-            state.grid, state.masses, offset, low, high
-        )
+        state.promises[slot] = excess_of(state.grid, state.masses, slot * POINTS, state.target)
         return
     dispersion = dispersion_of(state.noise, state.grid.spacing)
-    believe(state.grid, state.masses, offset, asked * state.means[slot], asked, dispersion)
-    state.believed[slot] = mean_of(state.grid, state.grid.belief, 0)
-    state.average.promises[slot], state.better.promises[slot] = excesses_of(state.grid, state.grid.belief, 0, low, high)
+    believe(state.grid, state.masses, slot * POINTS, asked * state.means[slot], asked, dispersion)
+    state.promises[slot] = excess_of(state.grid, state.grid.belief, 0, state.target)
 
 
 @kernel
-def with_leaders(state: ForagerState, slot: int) -> ForagerState:
-    """Who leads, after the arm in a slot has changed."""
-    average, better, used = state.average, state.better, state.used
-    return replaced(
-        state,
-        best=led(state.best, state.believed, used, slot),
-        average=replaced(average, leader=led(average.leader, average.promises, used, slot)),
-        better=replaced(better, leader=led(better.leader, better.promises, used, slot)),
-    )
+def with_promise(state: ForagerState) -> ForagerState:
+    """The promise of the arm that has changed, if there is one."""
+    if state.changed < 0:
+        return state
+    appraise(state, state.changed)
+    return replaced(state, changed=NONE, hope=led(state.hope, state.promises, state.used, state.changed))
 
 
 @kernel
-def with_all_appraised(state: ForagerState) -> ForagerState:
-    """All promises for the targets of now."""
+def with_promises(state: ForagerState) -> ForagerState:
+    """All promises, for the target of now or one near it."""
+    near = REFRESH * state.grid.spacing * state.target * (1.0 - state.target)
+    if abs(state.target - state.promised) <= near:
+        return with_promise(state)
     for slot in range(state.used):
         appraise(state, slot)
-    average, better, used = state.average, state.better, state.used
-    return replaced(
-        state,
-        best=searched(state.believed, used, state.best.slot),
-        average=replaced(average, computed=average.level, leader=searched(average.promises, used, average.leader.slot)),
-        better=replaced(better, computed=better.level, leader=searched(better.promises, used, better.leader.slot)),
-    )
+    hope = searched(state.promises, state.used, state.hope.slot)
+    return replaced(state, changed=NONE, hope=hope, promised=state.target)
 
 
 @kernel
 def filter_reward(state: ForagerState, slot: int, reward: float, dispersion: float) -> None:
     """Believe what the reward says of the arm in a slot, and let the arm change by a play."""
     grid = state.grid
+    likelihood = grid.likelihood
     if state.noise.is_coin == 1:
-        for k in range(POINTS):
-            grid.likelihood[k] = grid.means[k] if reward == 1.0 else grid.misses[k]
+        likelihood = grid.means if reward == 1.0 else grid.misses
     else:
         judge_rewards(grid, reward, 1.0, dispersion)
-    scale = 1.0 / weigh(grid, state.masses, slot * POINTS, state.reservoir, grid.likelihood)
     change = believed_change(state.watch, state.experience.rounds)
-    move(grid, state.masses, slot * POINTS, scale, change, state.reservoir)
+    update(grid, state.masses, slot * POINTS, likelihood, change, 1, state.reservoir.masses)
     state.means[slot] = mean_of(grid, state.masses, slot * POINTS)
 
 
 @kernel
-def target_of(state: ForagerState) -> float:
-    """What is good enough."""
-    return state.average.level if state.is_content == 1 else state.better.level
-
-
-@kernel
-def is_left(state: ForagerState, slot: int) -> bool:
-    """Whether a fresh arm is worth more than the arm in a slot."""
-    if state.means[slot] >= target_of(state) or state.asked[slot] > 0:
+def is_left(state: ForagerState, slot: int) -> Any:
+    """Whether a fresh arm promises more than the arm in a slot."""
+    if state.means[slot] >= state.target or state.asked[slot] > 0:
         return False
-    promise = excess_of(state.grid, state.masses, slot * POINTS, target_of(state))
-    return promise < (state.average.fresh if state.is_content == 1 else state.better.fresh)
+    promise = excess_of(state.grid, state.masses, slot * POINTS, state.target)
+    return promise < fresh_excess(state.reservoir, state.grid, state.target)
 
 
 @kernel
@@ -555,7 +413,11 @@ def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState
     ahead = 4 * plays
     is_slow = ahead * (change.resets + change.falls + change.rises) < LOOK_WITHIN
     state.looks[slot] = ahead if plays == look and is_slow else plays
-    return with_arm_learned(state, slot, dispersion)
+    before = Known(plays=state.known_plays[slot], total=state.known_totals[slot])
+    now = Known(plays=plays, total=state.totals[slot])
+    state.known_plays[slot] = now.plays
+    state.known_totals[slot] = now.total
+    return replaced(state, reservoir=with_arm_learned(state.reservoir, state.grid, before, now, dispersion))
 
 
 @kernel
@@ -583,12 +445,11 @@ def with_watch(state: ForagerState, slot: int, reward: float, mean: float, dispe
             watch.calm[place] = 1.0 if is_surprise else watch.calm[place] + 1.0
             watch.totals[place] += reward
             watch.plays[place] += 1.0
-            is_left_now = state.means[slot] < target_of(state)
+            is_left_now = state.means[slot] < state.target
             is_over = is_left_now or (is_affordable and watching.is_group_over(watch, place, state.plays[slot]))
         if is_over:
             watching.fade(watch, watch.plays[place] * pace(rounds))
-            is_last_reward = turn == 1 and watch.plays[place] == 1.0 and not is_surprise
-            watching.weigh_models(watch, state.grid, place, state.reservoir, dispersion, is_last_reward)
+            watching.weigh_models(watch, state.grid, place, state.reservoir.masses, dispersion)
             groups += 1
     if groups == watch.groups:
         return state
@@ -605,7 +466,7 @@ def with_grid(state: ForagerState) -> ForagerState:
     if rounds < state.regrid:
         return state
     grid = state.grid
-    better = min(max(state.better.level, mean_at(1.0 - EDGE)), mean_at(EDGE - 1.0))
+    better = min(max(state.better, mean_at(1.0 - EDGE)), mean_at(EDGE - 1.0))
     known = (state.experience.stay + 1.0) * better * (1.0 - better)
     spacing = math.sqrt(dispersion_of(state.noise, grid.spacing) / known)
     spacing = min(max(spacing, FINEST), WIDEST)
@@ -615,36 +476,26 @@ def with_grid(state: ForagerState) -> ForagerState:
     if is_fine and abs(centre - grid.centre) <= 3.0 * grid.spacing:
         return later
     draft_grid(grid, centre, spacing)
-    carry_over(grid, state.learned, 0)
+    carry_over(grid, state.reservoir.learned, 0)
     for slot in range(state.used):
         carry_over(grid, state.masses, slot * POINTS)
     for part in range(WATCHED * len(MODELS)):
         if state.watch.slots[part // len(MODELS)] >= 0:
             carry_over(grid, state.watch.masses, part * POINTS)
-    redrawn_state = replaced(later, grid=redrawn(grid, centre, spacing))
+    fine = replaced(later, grid=redrawn(grid, centre, spacing))
     for slot in range(state.used):
-        state.means[slot] = mean_of(redrawn_state.grid, state.masses, slot * POINTS)
-    sum_up(redrawn_state, state.judged)
-    return replaced(redrawn_state, average=replaced(state.average, computed=-1.0))
+        state.means[slot] = mean_of(fine.grid, state.masses, slot * POINTS)
+    sum_up(state.reservoir, fine.grid)
+    return replaced(fine, best=searched(state.means, state.used, state.best.slot), promised=float(NONE))
 
 
 @kernel
-def is_stale(goal: Goal, spacing: float) -> bool:
-    """Whether a target has moved so far that all promises are to be computed anew."""
-    return abs(goal.level - goal.computed) > REFRESH * spacing * abs(goal.computed * (1.0 - goal.computed))
-
-
-@kernel
-def with_targets(state: ForagerState) -> ForagerState:
-    """The average, what is better, and which of them will do."""
-    level = state.experience.average
-    above = mean_above(state, level)
-    return replaced(
-        state,
-        average=replaced(state.average, level=level, fresh=fresh_excess(state, level)),
-        better=replaced(state.better, level=above, fresh=fresh_excess(state, above)),
-        is_content=1 if earned_when_kept(state.experience) >= above else 0,
-    )
+def with_target(state: ForagerState) -> ForagerState:
+    """What is better than the average, and whether the average will do."""
+    average = state.experience.average
+    better = mean_above(state.reservoir, state.grid, average)
+    is_content = earned_when_kept(state.experience) >= better
+    return replaced(state, better=better, is_content=1 if is_content else 0, target=average if is_content else better)
 
 
 # ---------------------------------------------------------------- the next arm
@@ -670,7 +521,7 @@ def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
     drawn = state.counts.arms
     watching.stop_watching(state.watch, slot)
     if watching.is_affordable(state.watch, state.experience.rounds, rounds_a_group(state.experience)):
-        watching.start_watching(state.watch, slot, state.reservoir, state.means)
+        watching.start_watching(state.watch, slot, state.reservoir.masses, state.means)
     watching.fade(state.watch, 1.0 / (drawn + 3.0))
     state.arms[slot] = drawn
     state.plays[slot] = 0
@@ -681,72 +532,67 @@ def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
     state.known_plays[slot] = 0
     state.known_totals[slot] = 0.0
     for k in range(POINTS):
-        state.masses[slot * POINTS + k] = state.reservoir[k]
-    state.means[slot] = state.reward_above[0]
-    appraise(state, slot)
-    drawn_state = replaced(
+        state.masses[slot * POINTS + k] = state.reservoir.masses[k]
+    state.means[slot] = mean_above(state.reservoir, state.grid, -1.0)
+    used = max(state.used, slot + 1)
+    return replaced(
         state,
-        used=max(state.used, slot + 1),
+        used=used,
         slot=slot,
+        best=led(state.best, state.means, used, slot),
+        changed=slot,
         counts=with_arm(state.counts),
         watch=watching.with_belief(state.watch),
     )
-    return with_leaders(drawn_state, slot)
+
+
+@kernel
+def is_good_enough(state: ForagerState, slot: int) -> Any:
+    """Whether an arm is worth the target; or more, while its answers are out: a fresh one as good would teach more."""
+    mean = state.means[slot]
+    return mean > state.target or (mean == state.target and state.asked[slot] == 0)
 
 
 @kernel
 def with_next_arm(state: ForagerState) -> ForagerState:
     """The best arm if it is good enough; else the most promising, if it promises more than a fresh one; else that."""
-    if state.believed[state.best.slot] >= target_of(state):
+    if is_good_enough(state, state.best.slot):
         return replaced(state, slot=state.best.slot)
-    is_content = state.is_content == 1
-    hopeful = state.average.leader.slot if is_content else state.better.leader.slot
-    promise = state.average.promises[hopeful] if is_content else state.better.promises[hopeful]
-    slot = -1
-    if promise <= (state.average.fresh if is_content else state.better.fresh):
-        slot = free_slot(state)
+    seen = with_promises(state)
+    slot = NONE
+    if seen.promises[seen.hope.slot] <= fresh_excess(seen.reservoir, seen.grid, seen.target):
+        slot = free_slot(seen)
     if slot < 0:
-        return replaced(state, slot=hopeful)
-    return with_fresh_arm(state, slot)
+        return replaced(seen, slot=seen.hope.slot)
+    return with_fresh_arm(seen, slot)
 
 
 # ---------------------------------------------------------------- a round
 
 
-@kernel
-def opened_goal(goal: Goal) -> Goal:
-    """A target of which nothing is known."""
-    return replaced(goal, level=0.0, fresh=0.0, computed=-1.0, leader=NO_LEADER)
-
-
 def begin(state: ForagerState, key: int) -> ForagerState:
     """One fresh arm, of a reservoir of which nothing is known."""
-    for k in range(POINTS):
-        state.learned[k] = 1.0 / POINTS
     for slot in range(state.slots):
         state.arms[slot] = -1
         state.means[slot] = -1.0
-        state.believed[slot] = -1.0
-        state.average.promises[slot] = -1.0
-        state.better.promises[slot] = -1.0
+        state.promises[slot] = -1.0
+    grid = opened_grid(state.grid)
     clean = replaced(
         state,
-        grid=opened_grid(state.grid),
+        grid=grid,
+        reservoir=opened_reservoir(state.reservoir, grid),
         watch=opened_watch(state.watch),
-        average=opened_goal(state.average),
-        better=opened_goal(state.better),
         used=0,
         experience=NOTHING_LEARNED,
         noise=FIRST_NOISE,
-        judged=PRIOR_ARMS,
-        said=PRIOR_ARMS,
-        is_content=0,
         regrid=20,
         best=NO_LEADER,
+        hope=NO_LEADER,
+        promised=float(NONE),
+        changed=NONE,
         counts=with_block(NO_COUNTS, 0),  # one without end
     )
-    sum_up(clean, PRIOR_ARMS)
-    return with_fresh_arm(with_targets(clean), 0)
+    return with_fresh_arm(with_target(clean), 0)
 
 
 def ask(state: ForagerState, round: int) -> Choice:
@@ -760,7 +606,7 @@ def learned(state: ForagerState, slot: int, reward: float) -> ForagerState:
     """Take in a reward of the arm in a slot."""
     mean = state.means[slot]
     plays = state.plays[slot]
-    is_kept = state.believed[slot] >= target_of(state)
+    is_kept = mean >= state.target
     experience = after_reward(state.experience, reward, is_kept, plays)
     noise = after_difference(state.noise, reward, state.last[slot], mean, plays, experience.rounds)
     told = replaced(state, experience=experience, noise=noise)
@@ -776,12 +622,9 @@ def learned(state: ForagerState, slot: int, reward: float) -> ForagerState:
 @kernel
 def decided(state: ForagerState, slot: int) -> ForagerState:
     """Which arm is next, after the arm in a slot has changed."""
-    aimed = with_targets(state)
-    spacing = aimed.grid.spacing
-    if rarely(is_stale(aimed.average, spacing) or is_stale(aimed.better, spacing)):
-        return with_next_arm(with_all_appraised(aimed))
-    appraise(aimed, slot)
-    return with_next_arm(with_leaders(aimed, slot))
+    seen = state if state.changed == slot else with_promise(state)
+    best = led(seen.best, seen.means, seen.used, slot)
+    return with_next_arm(with_target(replaced(seen, best=best, changed=slot)))
 
 
 @kernel

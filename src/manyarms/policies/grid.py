@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import exponential, natural_log
-from ..compiled import kernel, rarely, replaced, unsigned
+from ..compiled import kernel, rarely, replaced
+from ..rows import LENGTH, excess, filter_row, shift
 
-POINTS = 32
-"""So many; a multiple of four, since sums are taken in four lanes."""
+POINTS = LENGTH
+"""So many."""
 
 BELOW = 18
 """Of these below the centre: a search meets more bad arms than good ones."""
@@ -37,9 +38,6 @@ FINEST = 0.02
 OUTLIERS = 0.05
 """The share of rewards that are as noisy as coins."""
 
-FASTEST = 0.45
-"""The largest share of a mass that moves to a neighbour in one step."""
-
 NOTHING = 1e-250
 """A likelihood below this says that all that was believed is wrong."""
 
@@ -51,7 +49,7 @@ class Grid(NamedTuple):
     means: NDArray[np.float64]
     misses: NDArray[np.float64]  # 1 - mean
     logs: NDArray[np.float64]  # of the misses
-    nearness: NDArray[np.float64]  # 1 / (distance from the point below)
+    nearness: NDArray[np.float64]  # 1 / (distance from the point below), 0 for the first; and one 0 more
     draft: NDArray[np.float64]  # for the next points
     cells: NDArray[np.float64]  # for masses on their way
     likelihood: NDArray[np.float64]  # of the last reward
@@ -68,9 +66,13 @@ class Change(NamedTuple):
     rises: float = 0.0
 
 
+NO_CHANGE = Change()
+
+
 def new_grid() -> Grid:
     """Room for one."""
-    arrays: Any = (np.zeros(POINTS) for name in Grid._fields if name not in Grid._field_defaults)
+    names = [name for name in Grid._fields if name not in Grid._field_defaults]
+    arrays: Any = (np.zeros(POINTS + 1 if name == "nearness" else POINTS) for name in names)
     return Grid(*arrays)
 
 
@@ -99,6 +101,7 @@ def compute_means(grid: Grid) -> None:
         grid.misses[k] = 1.0 - mean
         grid.logs[k] = -natural_log(1.0 + exponential(point))
         grid.nearness[k] = 1.0 / (point - grid.points[k - 1]) if k > 0 else 0.0
+    grid.nearness[POINTS] = 0.0
 
 
 @kernel
@@ -192,6 +195,13 @@ def opened_grid(grid: Grid) -> Grid:
 
 
 @kernel
+def judge_coin(grid: Grid, reward: float) -> None:
+    """The likelihood of one reward, 0 or 1."""
+    for k in range(POINTS):
+        grid.likelihood[k] = grid.means[k] if reward == 1.0 else grid.misses[k]
+
+
+@kernel
 def judge_rewards(grid: Grid, total: float, plays: float, dispersion: float) -> None:
     """The likelihood of rewards that sum up to ``total``; 1 or a little more where it is largest."""
     largest = -1e300
@@ -208,103 +218,31 @@ def judge_rewards(grid: Grid, total: float, plays: float, dispersion: float) -> 
 
 
 @kernel
-def weigh(grid: Grid, masses: Any, offset: int, source: Any, likelihood: Any) -> float:
-    """Masses times likelihood, and their sum; ``source`` takes their place if nothing is left of them."""
-    a = b = c = d = 0.0
-    for k in range(0, POINTS, 4):
-        at = unsigned(offset + k)
-        one = masses[at] * likelihood[unsigned(k)]
-        two = masses[at + unsigned(1)] * likelihood[unsigned(k + 1)]
-        three = masses[at + unsigned(2)] * likelihood[unsigned(k + 2)]
-        four = masses[at + unsigned(3)] * likelihood[unsigned(k + 3)]
-        masses[at] = one
-        masses[at + unsigned(1)] = two
-        masses[at + unsigned(2)] = three
-        masses[at + unsigned(3)] = four
-        a += one
-        b += two
-        c += three
-        d += four
-    total = (a + b) + (c + d)
+def update(grid: Grid, masses: Any, offset: int, likelihood: Any, change: Change, steps: int, source: Any) -> float:
+    """Multiply masses by a likelihood, and let them change as arms do, in so many steps; how likely that was.
+
+    If nothing is left of them, all that was believed is wrong, and ``source`` takes their place.
+    """
+    total = filter_row(masses, offset, likelihood, grid.nearness, change.falls, change.rises, source, change.resets)
+    for _ in range(steps - 1):
+        shift(masses, offset, grid.nearness, change.falls, change.rises)
     if rarely(total < NOTHING):
-        total = 0.0
         for k in range(POINTS):
-            mass = source[k] * likelihood[k] + NOTHING
-            masses[offset + k] = mass
-            total += mass
+            masses[offset + k] = source[k]
+        return NOTHING
     return total
-
-
-@kernel
-def move(grid: Grid, masses: Any, offset: int, scale: float, change: Change, source: Any) -> None:
-    """Scale the masses, and let them change as arms do in a play."""
-    kept = scale * (1.0 - change.resets)
-    if change.falls == 0.0 and change.rises == 0.0:
-        for k in range(POINTS):
-            at = unsigned(offset + k)
-            masses[at] = kept * masses[at] + change.resets * source[unsigned(k)]
-        return
-    before = grid.cells
-    for k in range(POINTS):
-        before[unsigned(k)] = masses[unsigned(offset + k)]
-    last = POINTS - 1
-    for k in range(1, last):
-        falling = min(change.falls * grid.nearness[unsigned(k)], FASTEST)
-        rising = min(change.rises * grid.nearness[unsigned(k + 1)], FASTEST)
-        fallen = min(change.falls * grid.nearness[unsigned(k + 1)], FASTEST) * before[unsigned(k + 1)]
-        risen = min(change.rises * grid.nearness[unsigned(k)], FASTEST) * before[unsigned(k - 1)]
-        stayed = (1.0 - falling - rising) * before[unsigned(k)]
-        masses[unsigned(offset + k)] = kept * (stayed + fallen + risen) + change.resets * source[unsigned(k)]
-    rising = min(change.rises * grid.nearness[1], FASTEST)
-    fallen = min(change.falls * grid.nearness[1], FASTEST) * before[1]
-    masses[offset] = kept * ((1.0 - rising) * before[0] + fallen) + change.resets * source[0]
-    falling = min(change.falls * grid.nearness[last], FASTEST)
-    risen = min(change.rises * grid.nearness[last], FASTEST) * before[last - 1]
-    masses[offset + last] = kept * ((1.0 - falling) * before[last] + risen) + change.resets * source[last]
 
 
 @kernel
 def mean_of(grid: Grid, masses: Any, offset: int) -> float:
     """The mean of masses that sum up to 1."""
-    a = b = c = d = 0.0
-    for k in range(0, POINTS, 4):
-        at = unsigned(offset + k)
-        a += masses[at] * grid.means[unsigned(k)]
-        b += masses[at + unsigned(1)] * grid.means[unsigned(k + 1)]
-        c += masses[at + unsigned(2)] * grid.means[unsigned(k + 2)]
-        d += masses[at + unsigned(3)] * grid.means[unsigned(k + 3)]
-    return (a + b) + (c + d)
-
-
-@kernel
-def excesses_of(grid: Grid, masses: Any, offset: int, low: float, high: float) -> tuple[float, float]:
-    """The excess over each of two levels, in one pass: every round asks for both."""
-    a = b = c = d = 0.0
-    e = f = g = h = 0.0
-    for k in range(0, POINTS, 4):
-        at = unsigned(offset + k)
-        a += masses[at] * max(grid.means[unsigned(k)] - low, 0.0)
-        b += masses[at + unsigned(1)] * max(grid.means[unsigned(k + 1)] - low, 0.0)
-        c += masses[at + unsigned(2)] * max(grid.means[unsigned(k + 2)] - low, 0.0)
-        d += masses[at + unsigned(3)] * max(grid.means[unsigned(k + 3)] - low, 0.0)
-        e += masses[at] * max(grid.means[unsigned(k)] - high, 0.0)
-        f += masses[at + unsigned(1)] * max(grid.means[unsigned(k + 1)] - high, 0.0)
-        g += masses[at + unsigned(2)] * max(grid.means[unsigned(k + 2)] - high, 0.0)
-        h += masses[at + unsigned(3)] * max(grid.means[unsigned(k + 3)] - high, 0.0)
-    return (a + b) + (c + d), (e + f) + (g + h)
+    return excess(masses, offset, grid.means, 0.0)
 
 
 @kernel
 def excess_of(grid: Grid, masses: Any, offset: int, level: float) -> float:
     """By how much the mean exceeds the level, on average, where it does."""
-    a = b = c = d = 0.0
-    for k in range(0, POINTS, 4):
-        at = unsigned(offset + k)
-        a += masses[at] * max(grid.means[unsigned(k)] - level, 0.0)
-        b += masses[at + unsigned(1)] * max(grid.means[unsigned(k + 1)] - level, 0.0)
-        c += masses[at + unsigned(2)] * max(grid.means[unsigned(k + 2)] - level, 0.0)
-        d += masses[at + unsigned(3)] * max(grid.means[unsigned(k + 3)] - level, 0.0)
-    return (a + b) + (c + d)
+    return excess(masses, offset, grid.means, level)
 
 
 @kernel
@@ -313,6 +251,6 @@ def believe(grid: Grid, masses: Any, offset: int, total: float, plays: float, di
     judge_rewards(grid, total, plays, dispersion)
     for k in range(POINTS):
         grid.belief[k] = masses[offset + k]
-    scale = 1.0 / weigh(grid, grid.belief, 0, grid.belief, grid.likelihood)
-    for k in range(POINTS):
-        grid.belief[k] *= scale
+    if rarely(update(grid, grid.belief, 0, grid.likelihood, NO_CHANGE, 1, grid.belief) == NOTHING):
+        for k in range(POINTS):
+            grid.belief[k] = masses[offset + k]

@@ -27,16 +27,16 @@ MOST_NAMED = 3
 def insight(state: "ForagerState", dispersion: float) -> dict[str, Any]:
     """What it knows; ``dispersion`` is the variance of rewards over that of coins."""
     experience = state.experience
-    better = float(state.better.level)
+    better = float(state.better)
     numbers = {
         "rounds": int(experience.rounds),
         "average": float(experience.average),
         "better": better,
-        "target": float(state.average.level if state.is_content else better),
+        "target": float(state.target),
         "is_content": bool(state.is_content),
         "kept_plays_earn": float(experience.kept_reward / experience.kept) if experience.kept > 1e-9 else None,
         "search": 1.0 - float(experience.kept),
-        "fresh": float(state.reward_above[0]),
+        "fresh": float(state.reservoir.reward_above[0]),
         "reservoir": reservoir_known(state),
         "change": change_believed(int(state.watch.kinds[state.watch.model]), float(state.watch.rate), better),
         "noise": {"are_coins": bool(state.noise.is_coin), "dispersion": float(dispersion)},
@@ -51,11 +51,11 @@ def insight(state: "ForagerState", dispersion: float) -> dict[str, Any]:
 
 def reservoir_known(state: "ForagerState") -> dict[str, Any]:
     """The reservoir: means and masses of the grid, and what a share of all arms exceeds."""
-    exceeded = quantiles(state.grid.points, state.reservoir, [1.0 - share for share in SHARES])
+    exceeded = quantiles(state.grid.points, state.reservoir.masses, [1.0 - share for share in SHARES])
     return {
-        "arms": float(state.judged),
+        "arms": float(state.reservoir.judged),
         "means": state.grid.means.tolist(),
-        "masses": state.reservoir.tolist(),
+        "masses": state.reservoir.masses.tolist(),
         "exceeded_by": {f"{share:g}": mean for share, mean in zip(SHARES, exceeded, strict=True)},
     }
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import exponential, natural_log, power
+from ..arithmetic import exponential, natural_log
 from ..compiled import kernel, replaced
-from .grid import POINTS, Change, Grid, judge_rewards, move, weigh
+from .grid import POINTS, Change, Grid, judge_coin, judge_rewards, update
 
 STILL, RESETS, FALLS, RISES, WANDERS = range(5)
 KINDS = ("still", "resets", "falls", "rises", "wanders")
@@ -117,13 +117,10 @@ def steps_for(grid: Grid, change: Change, plays: float) -> int:
 
 @kernel
 def over_plays(change: Change, plays: float, steps: int) -> Change:
-    """The change of one of so many steps that make up some plays."""
+    """The change of so many plays: a reset in any of them, nearly, and the way down or up in one of some steps."""
     share = plays / steps
-    if share == 1.0:
-        return change
-    return Change(
-        resets=1.0 - power(1.0 - change.resets, share), falls=change.falls * share, rises=change.rises * share
-    )
+    more = change.resets * (plays - 1.0)
+    return Change(resets=(change.resets + more) / (1.0 + more), falls=change.falls * share, rises=change.rises * share)
 
 
 @kernel
@@ -134,22 +131,20 @@ def fade(watch: Watch, share: float) -> None:
 
 
 @kernel
-def weigh_models(watch: Watch, grid: Grid, place: int, reservoir: Any, dispersion: float, is_last_reward: bool) -> None:
+def weigh_models(watch: Watch, grid: Grid, place: int, reservoir: Any, dispersion: float) -> None:
     """Credit each model with how well it predicted the group of a watched arm, and let it move on."""
-    plays = watch.plays[place]
-    if not is_last_reward:  # else its likelihood is still there
-        judge_rewards(grid, watch.totals[place], plays, dispersion)
+    total, plays = watch.totals[place], watch.plays[place]
+    if plays == 1.0 and dispersion == 1.0 and (total == 0.0 or total == 1.0):
+        judge_coin(grid, total)
+    else:
+        judge_rewards(grid, total, plays, dispersion)
     for model in range(len(MODELS)):
         offset = (place * len(MODELS) + model) * POINTS
-        likelihood = weigh(grid, watch.masses, offset, reservoir, grid.likelihood)
-        watch.evidence[model] += natural_log(likelihood)
         change = change_of(watch.kinds[model], watch.rates[model])
         steps = steps_for(grid, change, plays)
-        step = over_plays(change, plays, steps)
-        scale = 1.0 / likelihood
-        for _ in range(steps):
-            move(grid, watch.masses, offset, scale, step, reservoir)
-            scale = 1.0
+        moves = over_plays(change, plays, steps)
+        likelihood = update(grid, watch.masses, offset, grid.likelihood, moves, steps, reservoir)
+        watch.evidence[model] += natural_log(likelihood)
     watch.totals[place] = 0.0
     watch.plays[place] = 0.0
 

@@ -1,0 +1,161 @@
+"""What arms are, learned from arms: masses on a grid of means.
+
+Each arm moves the masses by one step of expectation maximisation. What was made of it before, if the reservoir learned
+of it before, is taken out: no arm counts twice.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arithmetic import power
+from ..compiled import kernel, replaced
+from .grid import POINTS, Grid, believe
+
+FORGETTING = 0.7
+"""The n-th arm moves the reservoir by n to the power of minus this. A step of 1 / n would never forget the first arms,
+which are judged by what arms were thought to be when nothing was known. But where an arm says little (its rewards are
+rare), such steps would take for ever: a step of 1 / n over what an arm says is as long as the arms' number allows."""
+
+LONGEST_STEP = 0.3
+"""No arm moves the reservoir by more than this."""
+
+PRIOR_ARMS = 4.0
+"""An even spread over the grid is where learning begins, as if so many arms had said so;"""
+
+UNSEEN = 1.0
+"""and of one arm more, however many were seen, no one knows,"""
+
+LUCK = 4.0
+"""but that its log-odds may be larger by this."""
+
+
+class LearnedReservoir(NamedTuple):
+    """What a fresh arm is believed to be."""
+
+    masses: NDArray[np.float64]  # point -> mass
+    learned: NDArray[np.float64]  # point -> the same, from arms alone
+    share_above: NDArray[np.float64]  # point -> mass from there on
+    reward_above: NDArray[np.float64]  # point -> the same, times means
+    judged: float = PRIOR_ARMS  # arms that it has learned of
+    said: float = PRIOR_ARMS  # the sum of what they said: how far they are from the reservoir, 1 at most
+
+
+class Known(NamedTuple):
+    """What the reservoir is told of an arm: its rewards so far."""
+
+    plays: int
+    total: float
+
+
+def new_reservoir() -> LearnedReservoir:
+    """Room for one."""
+    return LearnedReservoir(
+        masses=np.zeros(POINTS),
+        learned=np.zeros(POINTS),
+        share_above=np.zeros(POINTS + 1),
+        reward_above=np.zeros(POINTS + 1),
+    )
+
+
+@kernel
+def opened_reservoir(reservoir: LearnedReservoir, grid: Grid) -> LearnedReservoir:
+    """Nothing is known."""
+    for k in range(POINTS):
+        reservoir.learned[k] = 1.0 / POINTS
+    clean = replaced(reservoir, judged=PRIOR_ARMS, said=PRIOR_ARMS)
+    sum_up(clean, grid)
+    return clean
+
+
+@kernel
+def shift_up(grid: Grid, source: Any, target: Any, share: float) -> None:
+    """Add a share of the masses of ``source`` to ``target``, where log-odds are larger by ``LUCK``."""
+    above = 0
+    for k in range(POINTS):
+        point = min(grid.points[k] + LUCK, grid.points[POINTS - 1])
+        while grid.points[above] < point:
+            above += 1
+        lower = (grid.points[above] - point) * grid.nearness[above]
+        target[above] += share * source[k] * (1.0 - lower)
+        target[max(above - 1, 0)] += share * source[k] * lower
+
+
+@kernel
+def sum_up(reservoir: LearnedReservoir, grid: Grid) -> None:
+    """What was learned, and one arm that may be anything; and how much of it is above each point."""
+    share = reward = 0.0
+    unseen = UNSEEN / (reservoir.judged + UNSEEN)
+    for k in range(POINTS):
+        reservoir.masses[k] = (1.0 - unseen) * reservoir.learned[k]
+    shift_up(grid, reservoir.learned, reservoir.masses, unseen)
+    reservoir.share_above[POINTS] = 0.0
+    reservoir.reward_above[POINTS] = 0.0
+    for i in range(POINTS):
+        k = POINTS - 1 - i
+        share += reservoir.masses[k]
+        reward += reservoir.masses[k] * grid.means[k]
+        reservoir.share_above[k] = share
+        reservoir.reward_above[k] = reward
+
+
+@kernel
+def first_above(grid: Grid, level: float) -> int:
+    """The first point whose mean is above a level."""
+    low, high = 0, POINTS
+    while low < high:
+        middle = (low + high) // 2
+        if grid.means[middle] > level:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def fresh_excess(reservoir: LearnedReservoir, grid: Grid, level: float) -> Any:
+    """By how much a fresh arm exceeds a level on average, where it does."""
+    k = first_above(grid, level)
+    return max(reservoir.reward_above[k] - level * reservoir.share_above[k], 0.0)
+
+
+@kernel
+def mean_above(reservoir: LearnedReservoir, grid: Grid, level: float) -> Any:
+    """What fresh arms above a level are worth."""
+    k = first_above(grid, level)
+    if reservoir.share_above[k] <= 1e-12:
+        return grid.means[POINTS - 1]
+    return reservoir.reward_above[k] / reservoir.share_above[k]
+
+
+@kernel
+def with_arm_learned(
+    reservoir: LearnedReservoir, grid: Grid, before: Known, now: Known, dispersion: float
+) -> LearnedReservoir:
+    """One step of expectation maximisation: what is made of an arm now replaces what was made of it before."""
+    is_first = before.plays == 0
+    judged = reservoir.judged + 1.0 if is_first else reservoir.judged
+    step = min(max(power(judged, -FORGETTING), 1.0 / reservoir.said), LONGEST_STEP)
+    if is_first:
+        for k in range(POINTS):
+            grid.cells[k] = reservoir.learned[k] - step * reservoir.masses[k]
+    else:
+        believe(grid, reservoir.masses, 0, before.total, float(before.plays), dispersion)
+        for k in range(POINTS):
+            grid.cells[k] = reservoir.learned[k] - step * grid.belief[k]
+    believe(grid, reservoir.masses, 0, now.total, float(now.plays), dispersion)
+    said = 0.0
+    for k in range(POINTS):
+        grid.cells[k] += step * grid.belief[k]
+        away = grid.belief[k] - reservoir.masses[k]
+        said += away * away / (reservoir.masses[k] + 1e-9)
+    total = 0.0
+    for k in range(POINTS):
+        total += max(grid.cells[k], 0.0)
+    for k in range(POINTS):
+        reservoir.learned[k] = max(grid.cells[k], 0.0) / total
+    said_by_all = reservoir.said + min(said, 1.0) if is_first else reservoir.said
+    learned = replaced(reservoir, judged=judged, said=said_by_all)
+    sum_up(learned, grid)
+    return learned

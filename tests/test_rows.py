@@ -1,0 +1,124 @@
+"""Rows: NumPy, vector instructions and the loops of a GPU give the same bits, in the order that is laid down."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from manyarms import rows
+from manyarms.compiled import loop
+
+some = settings(deadline=None, derandomize=True, max_examples=200)
+
+LENGTH = rows.LENGTH
+numbers = st.lists(st.floats(0.0, 1.0), min_size=LENGTH, max_size=LENGTH).map(np.array)
+speeds = st.sampled_from([0.0, 0.0, 1e-4, 0.01, 0.3, 5.0])
+
+
+def nearness_of(steps):
+    """Points that lie so far apart."""
+    return np.concatenate([[0.0], 1.0 / (0.02 + steps[1:]), [0.0]])
+
+
+@loop
+def compiled_excess(masses, at, values, level):
+    return rows.excess(masses, at, values, level)
+
+
+@loop
+def compiled_shift(row, at, nearness, falls, rises):
+    return rows.shift(row, at, nearness, falls, rises)
+
+
+@loop
+def compiled_filter(row, at, likelihood, nearness, falls, rises, source, resets):
+    return rows.filter_row(row, at, likelihood, nearness, falls, rises, source, resets)
+
+
+def on_a_gpu(body):
+    """The loops: a compiled body, called as it is, that takes itself for one of a GPU."""
+
+    def called(*arguments):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rows, "on_gpu", lambda: True)
+            return body(*arguments)
+
+    return called
+
+
+def same_bits(one, other):
+    assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+def in_order(terms):
+    """The order of a sum, said once more."""
+    lanes = [((terms[i] + terms[i + 8]) + terms[i + 16]) + terms[i + 24] for i in range(8)]
+    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]))
+
+
+@some
+@given(numbers, numbers, st.floats(0.0, 1.0), st.integers(0, 5))
+def test_the_excess_is_the_same_in_all_ways(masses, values, level, at):
+    longer = np.concatenate([np.full(at, 7.0), masses, np.full(3, 7.0)])
+    expected = in_order([mass * max(value - level, 0.0) for mass, value in zip(masses, values, strict=True)])
+    same_bits(rows.excess(longer, at, values, level), expected)
+    same_bits(on_a_gpu(rows._compiled_excess)(longer, at, values, level), expected)
+    same_bits(compiled_excess(longer, at, values, level), expected)
+
+
+@some
+@given(numbers, numbers, speeds, speeds, st.integers(0, 5))
+def test_a_shift_is_the_same_in_all_ways_and_loses_nothing(row, steps, falls, rises, at):
+    nearness = nearness_of(steps)
+    found = []
+    for way in (rows.shift, on_a_gpu(rows._compiled_shift), compiled_shift):
+        longer = np.concatenate([np.full(at, 7.0), row, np.full(3, 7.0)])
+        way(longer, at, nearness, falls, rises)
+        assert (longer[:at] == 7.0).all()
+        assert (longer[at + LENGTH :] == 7.0).all()
+        found.append(longer)
+    same_bits(found[0], found[1])
+    same_bits(found[0], found[2])
+    shifted = found[0][at : at + LENGTH]
+    assert shifted.sum() == pytest.approx(row.sum())
+    assert shifted.min() >= 0.0
+    if falls == rises == 0.0:
+        assert shifted.tolist() == row.tolist()
+
+
+@some
+@given(numbers, numbers, numbers, numbers, speeds, speeds, st.sampled_from([0.0, 1e-6, 0.1, 1.0]), st.integers(0, 5))
+def test_a_step_of_a_filter_is_the_same_in_all_ways(row, likelihood, source, steps, falls, rises, resets, at):
+    likelihood = likelihood + 1e-3
+    row[3] += 0.1
+    nearness = nearness_of(steps)
+    found = []
+    for way in (rows.filter_row, on_a_gpu(rows._compiled_filter), compiled_filter):
+        longer = np.concatenate([np.full(at, 7.0), row, np.full(3, 7.0)])
+        total = way(longer, at, likelihood, nearness, falls, rises, source, resets)
+        found.append(np.append(longer, total))
+    same_bits(found[0], found[1])
+    same_bits(found[0], found[2])
+    expected = row * likelihood
+    assert found[0][-1] == in_order(expected.tolist())
+    if falls == rises == 0.0:
+        mixed = 1.0 / found[0][-1] * (1.0 - resets) * expected + resets * source
+        assert found[0][at : at + LENGTH].tolist() == mixed.tolist()
+
+
+def test_a_sum_of_nothing_is_seen():
+    row, source = np.ones(LENGTH), np.ones(LENGTH)
+    for way in (rows.filter_row, compiled_filter):
+        assert way(row.copy(), 0, np.zeros(LENGTH), nearness_of(row), 0.0, 0.0, source, 0.1) == 0.0
+
+
+def test_numbers_fall_to_the_one_below_and_rise_to_the_one_above():
+    row = np.eye(LENGTH)[5]
+    rows.shift(row, 0, nearness_of(np.full(LENGTH, 0.98)), 0.1, 0.3)
+    assert row[4:7].tolist() == pytest.approx([0.1, 0.6, 0.3])
+    assert math.isclose(row.sum(), 1.0)
+    row = np.eye(LENGTH)[5]
+    rows.shift(row, 0, nearness_of(np.full(LENGTH, 0.98)), 50.0, 0.0)
+    assert row[4:6].tolist() == [rows.FASTEST, 1.0 - rows.FASTEST]
