@@ -73,8 +73,9 @@ def same_decision(state, twin):
     assert (state.experience.rounds, state.experience.average) == (twin.rounds, twin.average)
     assert (state.better, state.target) == (twin.better, twin.target)
     assert (state.is_content == 1) == twin.is_content
-    assert state.best.slot == twin.arms.index(twin.leaders["mean"])
+    assert state.best.slot == twin.arms.index(twin.leaders["believed"])
     assert state.changed == (-1 if twin.changed is None else twin.arms.index(twin.changed))
+    assert state.believed[:used].tolist() == [arm.believed for arm in twin.arms]
     if twin.leaders["promise"] is not None:
         assert state.hope.slot == twin.arms.index(twin.leaders["promise"])
 
@@ -778,11 +779,11 @@ def test_open_asks_leave_a_known_arm_what_it_is(wins, losses, asked):
 
 def test_where_a_fresh_arm_is_as_good_an_arm_with_open_asks_is_not_good_enough():
     state = begun()
-    assert state.means[0] == state.target
+    assert state.believed[0] == state.target
     assert fast.is_good_enough(state, 0)
     state.asked[0] = 1
     assert not fast.is_good_enough(state, 0)
-    state.means[0] *= 1.001
+    state.believed[0] *= 1.001
     assert fast.is_good_enough(state, 0)
 
 

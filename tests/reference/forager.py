@@ -327,7 +327,7 @@ class Arm:
         self.total = self.last = 0.0  # the total is of its looks alone
         self.look = 8
         self.known_plays, self.known_total = 0, 0.0
-        self.promise = None
+        self.believed, self.promise = self.mean, None
 
 
 class Forager:
@@ -345,7 +345,7 @@ class Forager:
         self.redrawn = self.evicted = 0  # of interest to tests
         self.arms = []
         self.drawn = 0
-        self.leaders = {"mean": None, "promise": None}
+        self.leaders = {"believed": None, "promise": None}
         self.promised = -1.0  # the target when all promises were computed
         self.changed = None  # the arm whose promise is to be computed
         self.aim()
@@ -401,13 +401,17 @@ class Forager:
         arm.masses, _ = self.grid.updated(arm.masses, likelihood, self.change(), 1, self.reservoir.masses)
         arm.mean = self.grid.mean(arm.masses)
 
+    def with_asks(self, arm):
+        """Its masses, with its open asks as plays that paid what it is worth."""
+        if arm.asked == 0:
+            return arm.masses
+        return self.grid.believed(arm.masses, arm.asked * arm.mean, float(arm.asked), self.dispersion())
+
+    def value(self, arm):
+        arm.believed = self.grid.mean(self.with_asks(arm)) if arm.asked > 0 else arm.mean
+
     def appraise(self, arm):
-        """With its open asks as plays that paid what it is worth."""
-        masses = arm.masses
-        if arm.asked > 0:
-            asked = float(arm.asked)
-            masses = self.grid.believed(arm.masses, asked * arm.mean, asked, self.dispersion())
-        arm.promise = self.grid.excess(masses, self.target)
+        arm.promise = self.grid.excess(self.with_asks(arm), self.target)
 
     def is_left(self, arm):
         if arm.mean >= self.target or arm.asked > 0:
@@ -470,6 +474,7 @@ class Forager:
         for arm in self.arms:
             arm.masses = carried_over(arm.masses, old, self.grid)
             arm.mean = self.grid.mean(arm.masses)
+            self.value(arm)
         for one in self.watch.places:
             if one is not None:
                 one.masses = [carried_over(masses, old, self.grid) for masses in one.masses]
@@ -506,13 +511,14 @@ class Forager:
         if self.changed is not changed:
             self.promise()
         self.changed = changed
-        self.lead("mean")
+        self.value(changed)
+        self.lead("believed")
         self.aim()
         self.arm = self.next_arm()
 
     def next_arm(self):
-        best = self.leaders["mean"]
-        if best.mean > self.target or (best.mean == self.target and best.asked == 0):
+        best = self.leaders["believed"]
+        if best.believed > self.target or (best.believed == self.target and best.asked == 0):
             return best
         self.promise_all()
         hopeful = self.leaders["promise"]
@@ -544,7 +550,7 @@ class Forager:
         self.drawn += 1
         self.changed = arm
         self.watch.believe()
-        self.lead("mean")
+        self.lead("believed")
         return arm
 
     def succeed(self, gone, arm):
@@ -561,7 +567,7 @@ class Forager:
     def told(self, number, reward):
         arm = self.named(number)
         mean = arm.mean
-        self.experienced(reward, mean >= self.target, arm.plays)
+        self.experienced(reward, arm.believed >= self.target, arm.plays)
         self.differed(arm, reward)
         dispersion = self.dispersion()
         self.filter(arm, reward, dispersion)

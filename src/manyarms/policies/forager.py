@@ -142,6 +142,7 @@ class ForagerState(NamedTuple):
     plays: NDArray[np.int64]  # slot -> rewards told
     asked: NDArray[np.int64]  # slot -> asks whose answers are out
     means: NDArray[np.float64]  # slot -> what the arm is worth; -1 without an arm
+    believed: NDArray[np.float64]  # slot -> the same, if its open asks pay what is expected of them
     promises: NDArray[np.float64]  # slot -> by how much its mean may exceed the target
     totals: NDArray[np.float64]  # slot -> rewards of its looks
     last: NDArray[np.float64]  # slot -> the last reward
@@ -227,6 +228,7 @@ class Forager(Policy):
             plays=whole(),
             asked=whole(),
             means=np.zeros(slots),
+            believed=np.zeros(slots),
             promises=np.zeros(slots),
             totals=np.zeros(slots),
             last=np.zeros(slots),
@@ -347,15 +349,30 @@ def searched(values: Any, used: int, slot: int) -> Leader:
 
 
 @kernel
-def appraise(state: ForagerState, slot: int) -> None:
-    """What the arm in a slot promises, if its open asks pay what is expected of them."""
+def believe_in_asks(state: ForagerState, slot: int) -> None:
+    """Into ``grid.belief``: the arm in a slot, if its open asks pay what is expected of them."""
     asked = float(state.asked[slot])
-    if asked == 0.0:
-        state.promises[slot] = excess_of(state.grid, state.masses, slot * POINTS, state.target)
-        return
     dispersion = dispersion_of(state.noise, state.grid.spacing)
     believe(state.grid, state.masses, slot * POINTS, asked * state.means[slot], asked, dispersion)
-    state.promises[slot] = excess_of(state.grid, state.grid.belief, 0, state.target)
+
+
+@kernel
+def value(state: ForagerState, slot: int) -> None:
+    """What the arm in a slot is believed to be worth."""
+    state.believed[slot] = state.means[slot]
+    if state.asked[slot] > 0:
+        believe_in_asks(state, slot)
+        state.believed[slot] = mean_of(state.grid, state.grid.belief, 0)
+
+
+@kernel
+def appraise(state: ForagerState, slot: int) -> None:
+    """What the arm in a slot promises."""
+    if state.asked[slot] > 0:
+        believe_in_asks(state, slot)
+        state.promises[slot] = excess_of(state.grid, state.grid.belief, 0, state.target)
+    else:
+        state.promises[slot] = excess_of(state.grid, state.masses, slot * POINTS, state.target)
 
 
 @kernel
@@ -485,8 +502,9 @@ def with_grid(state: ForagerState) -> ForagerState:
     fine = replaced(later, grid=redrawn(grid, centre, spacing))
     for slot in range(state.used):
         state.means[slot] = mean_of(fine.grid, state.masses, slot * POINTS)
+        value(fine, slot)
     sum_up(state.reservoir, fine.grid)
-    return replaced(fine, best=searched(state.means, state.used, state.best.slot), promised=float(NONE))
+    return replaced(fine, best=searched(state.believed, state.used, state.best.slot), promised=float(NONE))
 
 
 @kernel
@@ -534,12 +552,13 @@ def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
     for k in range(POINTS):
         state.masses[slot * POINTS + k] = state.reservoir.masses[k]
     state.means[slot] = mean_above(state.reservoir, state.grid, -1.0)
+    state.believed[slot] = state.means[slot]
     used = max(state.used, slot + 1)
     return replaced(
         state,
         used=used,
         slot=slot,
-        best=led(state.best, state.means, used, slot),
+        best=led(state.best, state.believed, used, slot),
         changed=slot,
         counts=with_arm(state.counts),
         watch=watching.with_belief(state.watch),
@@ -549,8 +568,8 @@ def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
 @kernel
 def is_good_enough(state: ForagerState, slot: int) -> Any:
     """Whether an arm is worth the target; or more, while its answers are out: a fresh one as good would teach more."""
-    mean = state.means[slot]
-    return mean > state.target or (mean == state.target and state.asked[slot] == 0)
+    worth = state.believed[slot]
+    return worth > state.target or (worth == state.target and state.asked[slot] == 0)
 
 
 @kernel
@@ -575,6 +594,7 @@ def begin(state: ForagerState, key: int) -> ForagerState:
     for slot in range(state.slots):
         state.arms[slot] = -1
         state.means[slot] = -1.0
+        state.believed[slot] = -1.0
         state.promises[slot] = -1.0
     grid = opened_grid(state.grid)
     clean = replaced(
@@ -606,7 +626,7 @@ def learned(state: ForagerState, slot: int, reward: float) -> ForagerState:
     """Take in a reward of the arm in a slot."""
     mean = state.means[slot]
     plays = state.plays[slot]
-    is_kept = mean >= state.target
+    is_kept = state.believed[slot] >= state.target
     experience = after_reward(state.experience, reward, is_kept, plays)
     noise = after_difference(state.noise, reward, state.last[slot], mean, plays, experience.rounds)
     told = replaced(state, experience=experience, noise=noise)
@@ -623,7 +643,8 @@ def learned(state: ForagerState, slot: int, reward: float) -> ForagerState:
 def decided(state: ForagerState, slot: int) -> ForagerState:
     """Which arm is next, after the arm in a slot has changed."""
     seen = state if state.changed == slot else with_promise(state)
-    best = led(seen.best, seen.means, seen.used, slot)
+    value(seen, slot)
+    best = led(seen.best, seen.believed, seen.used, slot)
     return with_next_arm(with_target(replaced(seen, best=best, changed=slot)))
 
 
