@@ -88,7 +88,9 @@ def same_as_twin(state, twin):
         assert masses_of(state, slot) == arm.masses
         assert (state.plays[slot], state.asked[slot], state.looks[slot]) == (arm.plays, arm.asked, arm.look)
         assert (state.totals[slot], state.last[slot]) == (arm.total, arm.last)
-        assert (state.known_plays[slot], state.known_totals[slot]) == (arm.known_plays, arm.known_total)
+        assert (state.places[slot] >= 0) == arm.is_known
+        if arm.is_known:
+            assert twin.reservoir.remembered[state.places[slot]] is arm
     assert state.means[:used].tolist() == [arm.mean for arm in twin.arms]
     for slot, arm in enumerate(twin.arms):
         assert arm is twin.changed or state.promises[slot] == arm.promise
@@ -100,8 +102,18 @@ def same_as_twin(state, twin):
     assert state.grid.points.tolist() == twin.grid.points
     assert state.reservoir.learned.tolist() == twin.reservoir.learned
     assert state.reservoir.masses.tolist() == twin.reservoir.masses
+    same_memory(state.reservoir, twin.reservoir)
     assert (state.reservoir.judged, state.reservoir.said) == (twin.reservoir.judged, twin.reservoir.said)
     same_watch(state, twin)
+
+
+def same_memory(reservoir, twin):
+    known = len(twin.remembered)
+    assert known == learning.remembered(reservoir)
+    assert reservoir.plays[:known].tolist() == [arm.known_plays for arm in twin.remembered]
+    assert reservoir.totals[:known].tolist() == [arm.known_total for arm in twin.remembered]
+    assert reservoir.held[:known].tolist() == [arm.is_held for arm in twin.remembered]
+    assert (reservoir.newest, reservoir.turn, reservoir.replayed) == (twin.newest, twin.turn, twin.replayed)
 
 
 def same_watch(state, twin):
@@ -524,13 +536,15 @@ def test_luck_keeps_the_mass_and_adds_to_its_log_odds(numbers, centre, spacing):
 def arm_seen(state, wins, plays):
     """The state after the reservoir has learned of one more arm."""
     state.plays[0], state.totals[0] = plays, wins
-    return state._replace(reservoir=learned_of(state, 0, 0.0))
+    return state._replace(reservoir=learned_of(state, -1)[0])
 
 
-def learned_of(state, known_plays, known_total):
-    before = learning.Known(plays=known_plays, total=known_total)
-    now = learning.Known(plays=state.plays[0], total=state.totals[0])
-    return learning.with_arm_learned(state.reservoir, state.grid, before, now, 1.0)
+def learned_of(state, place, replays=0):
+    reservoir, place = learning.with_arm_learned(
+        state.reservoir, state.grid, place, int(state.plays[0]), float(state.totals[0]), replays, 1.0
+    )
+    learning.let_go(reservoir, place)
+    return reservoir, place
 
 
 @pytest.mark.once
@@ -576,7 +590,9 @@ def test_what_an_arm_says_later_replaces_what_it_said_before():
     twice = arm_seen(twice, 2.0, 8)
     assert not np.allclose(once.learned, twice.reservoir.learned)
     twice.plays[0], twice.totals[0] = 32, 30.0
-    twice = learned_of(twice, 8, 2.0)
+    twice, place = learned_of(twice, 0)
+    assert place == 0
+    assert (twice.plays[0], twice.totals[0]) == (32, 30.0)
     assert once.judged == twice.judged == learning.PRIOR_ARMS + 1.0
     # It is judged by a reservoir that knew it already, no more: nearly the same.
     assert twice.reward_above[0] == pytest.approx(once.reward_above[0], abs=0.05)
@@ -611,8 +627,10 @@ def test_an_arm_is_looked_at_when_it_is_first_left():
     for t in range(1, 9):
         state = tell(state, ask(state, t), 0.0)
     assert state.counts.arms > 2
-    assert state.reservoir.judged == learning.PRIOR_ARMS + sum(state.known_plays > 0) > learning.PRIOR_ARMS + 1.0
-    assert 0 < state.known_plays[0] < 8
+    assert (
+        state.reservoir.judged == learning.PRIOR_ARMS + sum(state.places[: state.used] >= 0) > learning.PRIOR_ARMS + 1.0
+    )
+    assert 0 < state.reservoir.plays[state.places[0]] < 8
 
 
 # ---------------------------------------------------------------- what changes
@@ -844,7 +862,7 @@ def test_memory_is_what_is_kept(keep):
     spec = ma.Forager(keep=keep, most=2 * keep)
     assert {spec.slots(rounds) for rounds in (1, 1000, 10**9)} == {2 * keep}
     state = begun(spec)
-    for t in range(1, 200):
+    for t in range(1, 400):
         state = tell(state, ask(state, t), 0.0)
         kept = spec.kept_arms(state).tolist()
         assert kept == sorted(set(kept))

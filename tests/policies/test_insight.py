@@ -24,7 +24,7 @@ def played(rounds, reward_of, policy=None):
 def bandit():
     """Coins: one arm in three has the mean 0.8, others 0.2."""
     dice = random.Random(2)
-    return played(800, lambda arm: float(dice.random() < (0.8 if arm % 3 == 2 else 0.2)))
+    return played(1500, lambda arm: float(dice.random() < (0.8 if arm % 3 == 2 else 0.2)))
 
 
 def test_nothing_is_said_before_anything_was_told():
@@ -37,7 +37,7 @@ def test_nothing_is_said_before_anything_was_told():
 
 def test_numbers_are_those_of_the_state(bandit):
     known = bandit.explain()
-    assert known["rounds"] == bandit.told == 800
+    assert known["rounds"] == bandit.told == 1500
     assert known["target"] == (known["average"] if known["is_content"] else known["better"])
     assert known["fresh"] < known["average"] < known["better"]
     reservoir = known["reservoir"]

@@ -265,11 +265,16 @@ class Reservoir:
         self.grid = grid
         self.learned = [1.0 / POINTS] * POINTS
         self.judged = self.said = 4.0
+        self.remembered = []  # at most 256 arms
+        self.newest, self.turn, self.replayed = -1, 0, 0
 
     @property
     def masses(self):
         unseen = 1.0 / (self.judged + 1.0)
-        found = [(1.0 - unseen) * mass for mass in self.learned]
+        padded = [self.learned[0], *self.learned, self.learned[-1]]
+        found = []
+        for below, mass, above in zip(padded, self.learned, padded[2:], strict=False):
+            found.append((1.0 - unseen) * ((1.0 - 2.0 * 0.05) * mass + 0.05 * (below + above)))
         points = self.grid.points
         for point, mass in zip(points, self.learned, strict=True):
             higher = min(point + 4.0, points[-1])
@@ -296,23 +301,52 @@ class Reservoir:
         share, reward = self.above(level)
         return reward / share if share > 1e-12 else self.grid.means[-1]
 
-    def learn(self, arm, dispersion):
-        """Take out what was made of the arm before, and put in what is made of it now."""
-        is_first = arm.known_plays == 0
-        now = self.masses
-        known = float(arm.known_plays)
-        before = now if is_first else self.grid.believed(now, arm.known_total, known, dispersion)
-        after = self.grid.believed(now, arm.total, float(arm.plays), dispersion)
-        judged = self.judged + 1.0 if is_first else self.judged
-        step = min(max(power(judged, -0.7), 1.0 / self.said), 0.3)
-        both = zip(self.learned, before, after, strict=True)
-        mixed = [max(mass - step * old + step * new, 0.0) for mass, old, new in both]
+    def remember(self, arm):
+        """In place of the oldest of 256 that was let go, if one was."""
+        if len(self.remembered) < 256:
+            self.remembered.append(arm)
+            self.newest = len(self.remembered) - 1
+            arm.is_known = True
+            return
+        after = [(self.newest + i) % 256 for i in range(1, 257)]
+        free = [place for place in after if not self.remembered[place].is_held]
+        if free:
+            self.newest = free[0]
+            self.remembered[self.newest] = arm
+            arm.is_known = True
+
+    def learn(self, arm, dispersion, rounds):
+        """A step for the arm, and for 16 that are remembered, if that many steps are affordable."""
+        known = len(self.remembered)
+        replays = min(16, known) if self.replayed < 4000 + rounds / 2 else 0
+        is_first = not arm.is_known
         if is_first:
-            apart = zip(now, after, strict=True)
-            self.said += min(added([(new - old) * (new - old) / (old + 1e-9) for old, new in apart]), 1.0)
-        total = added(mixed)
-        self.learned, self.judged = [mass / total for mass in mixed], judged
-        arm.known_plays, arm.known_total = arm.plays, arm.total
+            self.remember(arm)
+            if not arm.is_known:
+                return
+        arm.known_plays, arm.known_total = float(arm.plays), arm.total
+        judged = self.judged + 1.0 if is_first else self.judged
+        step = min(max(power(judged, -0.7), 1.0 / self.said), 0.3, 0.6 / (replays + 1))
+        share = known / (judged - 4.0)
+        moved = list(self.learned)
+        now = self.masses
+        apart = self.step(moved, now, arm, step, dispersion)
+        for _ in range(replays):
+            other = self.remembered[self.turn]
+            self.step(moved, now, other, step * share if other.is_held else step, dispersion)
+            self.turn = self.turn + 1 if self.turn + 1 < known else 0
+        if is_first:
+            self.said += min(apart, 1.0)
+        total = added([max(mass, 0.0) for mass in moved])
+        self.learned, self.judged = [max(mass, 0.0) / total for mass in moved], judged
+        self.replayed += replays
+
+    def step(self, moved, now, arm, step, dispersion):
+        """Part of the way from what arms are to what this one is, and how far that is in all."""
+        belief = self.grid.believed(now, arm.known_total, arm.known_plays, dispersion)
+        away = [new - old for old, new in zip(now, belief, strict=True)]
+        moved[:] = [mass + step * one for mass, one in zip(moved, away, strict=True)]
+        return added([one * one / (old + 1e-9) for old, one in zip(now, away, strict=True)])
 
 
 # ---------------------------------------------------------------- the policy
@@ -326,7 +360,8 @@ class Arm:
         self.plays = self.asked = 0
         self.total = self.last = 0.0  # the total is of its looks alone
         self.look = 8
-        self.known_plays, self.known_total = 0, 0.0
+        self.is_known, self.is_held = False, True
+        self.known_plays, self.known_total = 0.0, 0.0
         self.believed, self.promise = self.mean, None
 
 
@@ -447,12 +482,12 @@ class Forager:
     def look(self, arm, dispersion):
         """Learn of an arm at its looks, and when it is first left."""
         is_due = arm.plays == arm.look
-        if arm.plays > arm.look or not (is_due or (arm.known_plays == 0 and self.is_left(arm))):
+        if arm.plays > arm.look or not (is_due or (not arm.is_known and self.is_left(arm))):
             return
         resets, falls, rises = self.change()
         is_slow = 4 * arm.plays * (resets + falls + rises) < 0.25
         arm.look = 4 * arm.plays if is_due and is_slow else arm.plays
-        self.reservoir.learn(arm, dispersion)
+        self.reservoir.learn(arm, dispersion, self.rounds)
 
     # The grid.
 
@@ -540,6 +575,7 @@ class Forager:
         arm = Arm(self.drawn, self.reservoir)
         if place < len(self.arms):
             self.watch.stop(self.arms[place])
+            self.arms[place].is_held = False
             self.succeed(self.arms[place], arm)
             self.evicted += 1
         else:

@@ -59,9 +59,10 @@ from .grid import (
 )
 from .insight import insight
 from .learned_reservoir import (
-    Known,
     LearnedReservoir,
+    affordable_replays,
     fresh_excess,
+    let_go,
     mean_above,
     new_reservoir,
     opened_reservoir,
@@ -147,8 +148,7 @@ class ForagerState(NamedTuple):
     totals: NDArray[np.float64]  # slot -> rewards of its looks
     last: NDArray[np.float64]  # slot -> the last reward
     looks: NDArray[np.int64]  # slot -> the play at which the reservoir learns of it next, or did for the last time
-    known_plays: NDArray[np.int64]  # slot -> plays that the reservoir knows of
-    known_totals: NDArray[np.float64]  # slot -> their rewards
+    places: NDArray[np.int64]  # slot -> where the reservoir remembers it; -1: it does not know of it
     used: int = 0  # slots that had an arm at some time
     experience: Experience = NOTHING_LEARNED
     noise: Noise = FIRST_NOISE
@@ -233,8 +233,7 @@ class Forager(Policy):
             totals=np.zeros(slots),
             last=np.zeros(slots),
             looks=whole(),
-            known_plays=whole(),
-            known_totals=np.zeros(slots),
+            places=whole(),
         )
 
     def kept_arms(self, state: ForagerState) -> NDArray[np.int64]:
@@ -424,17 +423,18 @@ def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState
     """Let the reservoir learn of an arm: when it is first left, or at a look; and when to look again."""
     plays = state.plays[slot]
     look = state.looks[slot]
-    if plays > look or not (plays == look or (state.known_plays[slot] == 0 and is_left(state, slot))):
+    if plays > look or not (plays == look or (state.places[slot] < 0 and is_left(state, slot))):
         return state
     change = believed_change(state.watch, state.experience.rounds)
     ahead = 4 * plays
     is_slow = ahead * (change.resets + change.falls + change.rises) < LOOK_WITHIN
     state.looks[slot] = ahead if plays == look and is_slow else plays
-    before = Known(plays=state.known_plays[slot], total=state.known_totals[slot])
-    now = Known(plays=plays, total=state.totals[slot])
-    state.known_plays[slot] = now.plays
-    state.known_totals[slot] = now.total
-    return replaced(state, reservoir=with_arm_learned(state.reservoir, state.grid, before, now, dispersion))
+    replays = affordable_replays(state.reservoir, state.experience.rounds)
+    reservoir, place = with_arm_learned(
+        state.reservoir, state.grid, state.places[slot], plays, state.totals[slot], replays, dispersion
+    )
+    state.places[slot] = place
+    return replaced(state, reservoir=reservoir)
 
 
 @kernel
@@ -541,14 +541,15 @@ def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
     if watching.is_affordable(state.watch, state.experience.rounds, rounds_a_group(state.experience)):
         watching.start_watching(state.watch, slot, state.reservoir.masses, state.means)
     watching.fade(state.watch, 1.0 / (drawn + 3.0))
+    if slot < state.used:
+        let_go(state.reservoir, state.places[slot])
     state.arms[slot] = drawn
     state.plays[slot] = 0
     state.asked[slot] = 0
     state.totals[slot] = 0.0
     state.last[slot] = 0.0
     state.looks[slot] = FIRST_LOOK
-    state.known_plays[slot] = 0
-    state.known_totals[slot] = 0.0
+    state.places[slot] = NONE
     for k in range(POINTS):
         state.masses[slot * POINTS + k] = state.reservoir.masses[k]
     state.means[slot] = mean_above(state.reservoir, state.grid, -1.0)

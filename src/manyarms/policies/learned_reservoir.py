@@ -1,7 +1,7 @@
 """What arms are, learned from arms: masses on a grid of means.
 
-Each arm moves the masses by one step of expectation maximisation. What was made of it before, if the reservoir learned
-of it before, is taken out: no arm counts twice.
+Each arm moves the masses by one step of expectation maximisation, and so do some of those that are remembered: steps
+for new arms alone would be too few to find what all arms together say.
 """
 
 from typing import Any, NamedTuple
@@ -31,6 +31,26 @@ LUCK = 4.0
 """but that its log-odds may be larger by this."""
 
 
+ALIKE = 0.05
+"""Such a share of what was learned goes to each neighbour on the grid: arms are like those that were seen, nearly."""
+
+LONGEST_STEPS = 0.6
+"""And no arm together with its replays by more than this."""
+
+REMEMBERED = 256
+"""So many arms are remembered: what they paid. One step for each arm is far from what a likelihood says of all of them:
+a few plays of an arm tell little, and what was thought of arms at first would stay for long."""
+
+REPLAYS = 16
+"""With each arm that is learned of, steps are made for so many of those that are remembered,"""
+
+REPLAYS_AT_FIRST = 4000
+"""while there were no more of them than this,"""
+
+ROUNDS_A_REPLAY = 2
+"""and one more in so many rounds: what learning may cost."""
+
+
 class LearnedReservoir(NamedTuple):
     """What a fresh arm is believed to be."""
 
@@ -38,15 +58,14 @@ class LearnedReservoir(NamedTuple):
     learned: NDArray[np.float64]  # point -> the same, from arms alone
     share_above: NDArray[np.float64]  # point -> mass from there on
     reward_above: NDArray[np.float64]  # point -> the same, times means
+    plays: NDArray[np.float64]  # remembered arm -> its plays
+    totals: NDArray[np.float64]  # remembered arm -> their rewards
+    held: NDArray[np.int64]  # remembered arm -> 1 while it may be played again
+    newest: int = -1  # the place where an arm was last remembered
+    turn: int = 0  # the place that is looked at next
+    replayed: int = 0  # steps made for remembered arms
     judged: float = PRIOR_ARMS  # arms that it has learned of
     said: float = PRIOR_ARMS  # the sum of what they said: how far they are from the reservoir, 1 at most
-
-
-class Known(NamedTuple):
-    """What the reservoir is told of an arm: its rewards so far."""
-
-    plays: int
-    total: float
 
 
 def new_reservoir() -> LearnedReservoir:
@@ -56,6 +75,9 @@ def new_reservoir() -> LearnedReservoir:
         learned=np.zeros(POINTS),
         share_above=np.zeros(POINTS + 1),
         reward_above=np.zeros(POINTS + 1),
+        plays=np.zeros(REMEMBERED),
+        totals=np.zeros(REMEMBERED),
+        held=np.zeros(REMEMBERED, dtype=np.int64),
     )
 
 
@@ -64,7 +86,9 @@ def opened_reservoir(reservoir: LearnedReservoir, grid: Grid) -> LearnedReservoi
     """Nothing is known."""
     for k in range(POINTS):
         reservoir.learned[k] = 1.0 / POINTS
-    clean = replaced(reservoir, judged=PRIOR_ARMS, said=PRIOR_ARMS)
+    for place in range(REMEMBERED):
+        reservoir.held[place] = 0
+    clean = replaced(reservoir, newest=-1, turn=0, replayed=0, judged=PRIOR_ARMS, said=PRIOR_ARMS)
     sum_up(clean, grid)
     return clean
 
@@ -88,7 +112,10 @@ def sum_up(reservoir: LearnedReservoir, grid: Grid) -> None:
     share = reward = 0.0
     unseen = UNSEEN / (reservoir.judged + UNSEEN)
     for k in range(POINTS):
-        reservoir.masses[k] = (1.0 - unseen) * reservoir.learned[k]
+        below = reservoir.learned[k - 1] if k > 0 else reservoir.learned[0]
+        above = reservoir.learned[k + 1] if k + 1 < POINTS else reservoir.learned[k]
+        alike = (1.0 - 2.0 * ALIKE) * reservoir.learned[k] + ALIKE * (below + above)
+        reservoir.masses[k] = (1.0 - unseen) * alike
     shift_up(grid, reservoir.learned, reservoir.masses, unseen)
     reservoir.share_above[POINTS] = 0.0
     reservoir.reward_above[POINTS] = 0.0
@@ -130,32 +157,88 @@ def mean_above(reservoir: LearnedReservoir, grid: Grid, level: float) -> Any:
 
 
 @kernel
-def with_arm_learned(
-    reservoir: LearnedReservoir, grid: Grid, before: Known, now: Known, dispersion: float
-) -> LearnedReservoir:
-    """One step of expectation maximisation: what is made of an arm now replaces what was made of it before."""
-    is_first = before.plays == 0
-    judged = reservoir.judged + 1.0 if is_first else reservoir.judged
-    step = min(max(power(judged, -FORGETTING), 1.0 / reservoir.said), LONGEST_STEP)
-    if is_first:
-        for k in range(POINTS):
-            grid.cells[k] = reservoir.learned[k] - step * reservoir.masses[k]
-    else:
-        believe(grid, reservoir.masses, 0, before.total, float(before.plays), dispersion)
-        for k in range(POINTS):
-            grid.cells[k] = reservoir.learned[k] - step * grid.belief[k]
-    believe(grid, reservoir.masses, 0, now.total, float(now.plays), dispersion)
+def remembered(reservoir: LearnedReservoir) -> int:
+    """How many arms."""
+    return min(int(reservoir.judged - PRIOR_ARMS), REMEMBERED)
+
+
+@kernel
+def next_place(reservoir: LearnedReservoir) -> int:
+    """Where to remember one more arm: in place of the oldest that will not be played again; -1 if all may."""
+    place = reservoir.newest
+    for _ in range(REMEMBERED):
+        place = place + 1 if place + 1 < REMEMBERED else 0
+        if reservoir.held[place] == 0:
+            return place
+    return -1
+
+
+@kernel
+def let_go(reservoir: LearnedReservoir, place: int) -> None:
+    """The arm that is remembered there will not be played again."""
+    if place >= 0:
+        reservoir.held[place] = 0
+
+
+@kernel
+def affordable_replays(reservoir: LearnedReservoir, rounds: int) -> int:
+    """How many steps to make for remembered arms, after so many rounds."""
+    is_affordable = reservoir.replayed < REPLAYS_AT_FIRST + rounds / ROUNDS_A_REPLAY
+    return min(REPLAYS, remembered(reservoir)) if is_affordable else 0
+
+
+@kernel
+def add_step(reservoir: LearnedReservoir, grid: Grid, place: int, step: float, dispersion: float) -> float:
+    """Into ``grid.cells``: a step for a remembered arm; and how far it is from the reservoir."""
+    believe(grid, reservoir.masses, 0, reservoir.totals[place], reservoir.plays[place], dispersion)
     said = 0.0
     for k in range(POINTS):
-        grid.cells[k] += step * grid.belief[k]
         away = grid.belief[k] - reservoir.masses[k]
+        grid.cells[k] += step * away
         said += away * away / (reservoir.masses[k] + 1e-9)
-    total = 0.0
+    return said
+
+
+@kernel
+def with_arm_learned(
+    reservoir: LearnedReservoir, grid: Grid, place: int, plays: int, total: float, replays: int, dispersion: float
+) -> tuple[LearnedReservoir, int]:
+    """Steps of expectation maximisation for an arm and for some that are remembered; and where it is remembered now.
+
+    ``place`` is where it was before, or -1. An arm for which there is no place teaches nothing.
+    """
+    is_first = place < 0
+    if is_first:
+        place = next_place(reservoir)
+        if place < 0:
+            return reservoir, place
+        reservoir.held[place] = 1
+    judged = reservoir.judged + 1.0 if is_first else reservoir.judged
+    reservoir.plays[place] = plays
+    reservoir.totals[place] = total
+    step = min(max(power(judged, -FORGETTING), 1.0 / reservoir.said), LONGEST_STEP, LONGEST_STEPS / (replays + 1))
     for k in range(POINTS):
-        total += max(grid.cells[k], 0.0)
+        grid.cells[k] = reservoir.learned[k]
+    said = add_step(reservoir, grid, place, step, dispersion)
+    arms = remembered(reservoir)
+    # One that is still held when others of its time are forgotten is one of all arms, not one of those remembered.
+    share = arms / (judged - PRIOR_ARMS)
+    turn = reservoir.turn
+    for _ in range(replays):
+        add_step(reservoir, grid, turn, step * share if reservoir.held[turn] == 1 else step, dispersion)
+        turn = turn + 1 if turn + 1 < arms else 0
+    summed = 0.0
     for k in range(POINTS):
-        reservoir.learned[k] = max(grid.cells[k], 0.0) / total
-    said_by_all = reservoir.said + min(said, 1.0) if is_first else reservoir.said
-    learned = replaced(reservoir, judged=judged, said=said_by_all)
+        summed += max(grid.cells[k], 0.0)
+    for k in range(POINTS):
+        reservoir.learned[k] = max(grid.cells[k], 0.0) / summed
+    learned = replaced(
+        reservoir,
+        newest=place if is_first else reservoir.newest,
+        turn=turn,
+        replayed=reservoir.replayed + replays,
+        judged=judged,
+        said=reservoir.said + min(said, 1.0) if is_first else reservoir.said,
+    )
     sum_up(learned, grid)
-    return learned
+    return learned, place
