@@ -316,24 +316,27 @@ class Reservoir:
             arm.is_known = True
 
     def learn(self, arm, dispersion, rounds):
-        """A step for the arm, and for 16 that are remembered, if that many steps are affordable."""
+        """A step for the arm in place of that before, and for 8 that are remembered, if that many are affordable."""
         known = len(self.remembered)
-        replays = min(16, known) if self.replayed < 4000 + rounds / 2 else 0
+        replays = min(8, known) if self.replayed < 4000 + rounds / 2 else 0
         is_first = not arm.is_known
         if is_first:
             self.remember(arm)
             if not arm.is_known:
                 return
-        arm.known_plays, arm.known_total = float(arm.plays), arm.total
         judged = self.judged + 1.0 if is_first else self.judged
-        step = min(max(power(judged, -0.7), 1.0 / self.said), 0.3, 0.6 / (replays + 1))
+        step = min(max(power(judged, -0.7), 1.0 / self.said), 0.3)
+        again = min(step, 0.3 / 8)
         share = known / (judged - 4.0)
         moved = list(self.learned)
         now = self.masses
+        if not is_first:
+            self.step(moved, now, arm, -step, dispersion)
+        arm.known_plays, arm.known_total = float(arm.plays), arm.total
         apart = self.step(moved, now, arm, step, dispersion)
         for _ in range(replays):
             other = self.remembered[self.turn]
-            self.step(moved, now, other, step * share if other.is_held else step, dispersion)
+            self.step(moved, now, other, again * share if other.is_held else again, dispersion)
             self.turn = self.turn + 1 if self.turn + 1 < known else 0
         if is_first:
             self.said += min(apart, 1.0)

@@ -34,15 +34,15 @@ LUCK = 4.0
 ALIKE = 0.05
 """Such a share of what was learned goes to each neighbour on the grid: arms are like those that were seen, nearly."""
 
-LONGEST_STEPS = 0.6
-"""And no arm together with its replays by more than this."""
-
 REMEMBERED = 256
 """So many arms are remembered: what they paid. One step for each arm is far from what a likelihood says of all of them:
 a few plays of an arm tell little, and what was thought of arms at first would stay for long."""
 
-REPLAYS = 16
+REPLAYS = 8
 """With each arm that is learned of, steps are made for so many of those that are remembered,"""
+
+LONGEST_REPLAYS = 0.3
+"""that move the reservoir by no more than this in all,"""
 
 REPLAYS_AT_FIRST = 4000
 """while there were no more of them than this,"""
@@ -87,6 +87,8 @@ def opened_reservoir(reservoir: LearnedReservoir, grid: Grid) -> LearnedReservoi
     for k in range(POINTS):
         reservoir.learned[k] = 1.0 / POINTS
     for place in range(REMEMBERED):
+        reservoir.plays[place] = 0.0
+        reservoir.totals[place] = 0.0
         reservoir.held[place] = 0
     clean = replaced(reservoir, newest=-1, turn=0, replayed=0, judged=PRIOR_ARMS, said=PRIOR_ARMS)
     sum_up(clean, grid)
@@ -205,6 +207,8 @@ def with_arm_learned(
 ) -> tuple[LearnedReservoir, int]:
     """Steps of expectation maximisation for an arm and for some that are remembered; and where it is remembered now.
 
+    What was made of the arm before, if it is known already, is taken out.
+
     ``place`` is where it was before, or -1. An arm for which there is no place teaches nothing.
     """
     is_first = place < 0
@@ -214,18 +218,21 @@ def with_arm_learned(
             return reservoir, place
         reservoir.held[place] = 1
     judged = reservoir.judged + 1.0 if is_first else reservoir.judged
-    reservoir.plays[place] = plays
-    reservoir.totals[place] = total
-    step = min(max(power(judged, -FORGETTING), 1.0 / reservoir.said), LONGEST_STEP, LONGEST_STEPS / (replays + 1))
+    step = min(max(power(judged, -FORGETTING), 1.0 / reservoir.said), LONGEST_STEP)
     for k in range(POINTS):
         grid.cells[k] = reservoir.learned[k]
+    if not is_first:
+        add_step(reservoir, grid, place, -step, dispersion)
+    reservoir.plays[place] = plays
+    reservoir.totals[place] = total
     said = add_step(reservoir, grid, place, step, dispersion)
     arms = remembered(reservoir)
     # One that is still held when others of its time are forgotten is one of all arms, not one of those remembered.
     share = arms / (judged - PRIOR_ARMS)
     turn = reservoir.turn
+    again = min(step, LONGEST_REPLAYS / REPLAYS)
     for _ in range(replays):
-        add_step(reservoir, grid, turn, step * share if reservoir.held[turn] == 1 else step, dispersion)
+        add_step(reservoir, grid, turn, again * share if reservoir.held[turn] == 1 else again, dispersion)
         turn = turn + 1 if turn + 1 < arms else 0
     summed = 0.0
     for k in range(POINTS):
