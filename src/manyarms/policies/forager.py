@@ -37,6 +37,7 @@ from ..specs import Count
 from . import watch as watching
 from .base import Policy
 from .blocks import NO_COUNTS, register_policy, with_arm, with_block, with_ignored
+from .dispersion import FIRST_NOISE, Noise, after_difference, dispersion_of, pace
 from .grid import (
     EDGE,
     FINEST,
@@ -76,9 +77,6 @@ FIRST_LOOK = 8
 LOOK_WITHIN = 0.25
 """While arms change by less than that within a look: log-odds, or the probability of a reset."""
 
-LEAST_DISPERSION = 1e-4
-"""Rewards without any noise are taken for as noisy as this: a likelihood needs some."""
-
 REGRID = 1.1
 """The grid is looked at again when there are so many times as many rounds."""
 
@@ -104,18 +102,6 @@ class Experience(NamedTuple):
 
 NOTHING_LEARNED = Experience()
 """Before the first reward."""
-
-
-class Noise(NamedTuple):
-    """By how much rewards vary."""
-
-    is_coin: int = 1  # whether all rewards were 0 or 1
-    squares: float = 0.25  # half the squared differences of two rewards in a row of an arm, fading
-    scale: float = 0.25  # the same sum if rewards were coins
-
-
-FIRST_NOISE = Noise()
-"""Coins, until a reward says otherwise."""
 
 
 class Leader(NamedTuple):
@@ -255,12 +241,6 @@ class Forager(Policy):
 
 
 @kernel
-def pace(rounds: int) -> float:
-    """How far an average moves to its newest value, for weights s (s + 1)."""
-    return 3.0 / (rounds + 2.0)
-
-
-@kernel
 def after_reward(experience: Experience, reward: float, is_kept: bool, plays: int) -> Experience:
     """One more round, of an arm with so many plays behind it."""
     step = pace(experience.rounds + 1)
@@ -278,28 +258,6 @@ def after_reward(experience: Experience, reward: float, is_kept: bool, plays: in
 def earned_when_kept(experience: Experience) -> float:
     """The average reward of plays of arms that were good enough."""
     return experience.kept_reward / experience.kept if experience.kept > 1e-9 else 0.0
-
-
-@kernel
-def after_difference(noise: Noise, reward: float, last: float, mean: float, plays: int, rounds: int) -> Noise:
-    """Two rewards in a row of one arm differ by the noise alone, or nearly."""
-    is_coin = 1 if noise.is_coin == 1 and (reward == 0.0 or reward == 1.0) else 0
-    if is_coin == 1 or plays == 0:
-        return replaced(noise, is_coin=is_coin)
-    left = 1.0 - pace(rounds)
-    return Noise(
-        is_coin=0,
-        squares=noise.squares * left + 0.5 * (reward - last) * (reward - last),
-        scale=noise.scale * left + max(mean * (1.0 - mean), 1e-6),
-    )
-
-
-@kernel
-def dispersion_of(noise: Noise, spacing: float) -> float:
-    """The variance of rewards over that of coins; no less than the grid can show."""
-    if noise.is_coin == 1:
-        return 1.0
-    return min(max(noise.squares / noise.scale, 0.25 * spacing * spacing, LEAST_DISPERSION), 1.0)
 
 
 @kernel
