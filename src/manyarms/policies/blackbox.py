@@ -34,11 +34,12 @@ from ..bases.ucb import UCB, Greedy
 from ..compiled import kernel, place_in, rarely, replaced
 from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register, relocate, renew, verb
 from ..contract import learn as base_learns
-from ..specs import Flag, Fraction, Positive, among, number, of_kind
+from ..specs import Flag, Positive, among, number, of_kind
 from ..streams import UNSET_KEY
 from . import blocks
 from . import tail as tails
 from .base import DOUBLING, Horizon, LogBase, logarithm
+from .learned_top import LearnedTop, tail_for
 
 # The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
 PAPER: dict[str, Any] = {
@@ -66,7 +67,7 @@ class BlackboxSettings(NamedTuple):
     log_base: float
     log_factor: bool
     block_horizon: bool  # whether the base is told the length of the block, not of the run
-    top: float
+    top: float  # unless it is learned
     horizon: int = 0  # 0: unknown
 
 
@@ -88,7 +89,7 @@ class BlackboxState(NamedTuple):
 
     settings: BlackboxSettings
     base: Any
-    tail: tails.ToldBeta | tails.Tail  # what is known of beta
+    tail: tails.ToldBeta | tails.Tail | LearnedTop  # what is known of beta and top
     start: ColdStart | WarmStart
     note: NDArray[np.float64]  # why the last restart happened
     key: int = UNSET_KEY  # of the policy's random stream
@@ -161,6 +162,7 @@ class Blackbox(tails.SubsamplingPolicy):
         {"base": UCB(), "beta": 1.0},
         {"base": UCB(), "beta": 0.5, "preset": "published", "threshold": 0.02, "log_power": 1.0, "horizon": DOUBLING},
         {"base": Greedy(), "beta": "auto", "threshold": 0.1, "warm_start": True},
+        {"base": UCB(), "beta": "auto", "threshold": 0.1, "top": "auto"},
     )
 
     base: Annotated[Base, of_kind(Base, "ma.UCB()")]
@@ -171,7 +173,7 @@ class Blackbox(tails.SubsamplingPolicy):
     log_base: LogBase | None = None
     log_factor: Flag | None = None
     base_horizon: Annotated[str, among(("block", "run"))] | None = None
-    top: Fraction = 1.0
+    top: tails.Top = 1.0
     horizon: Horizon = None
     warm_start: Flag | None = None
 
@@ -205,7 +207,7 @@ class Blackbox(tails.SubsamplingPolicy):
         return BlackboxState(
             settings=self.settings(),
             base=self.base.start(slots),
-            tail=tails.new_tail(self.beta, slots, self.top),
+            tail=tail_for(self.beta, self.top, slots),
             start=new_start(self.chosen()["warm_start"], slots),
             note=blocks.empty_note(),
         )
@@ -255,7 +257,7 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
     return replaced(
         state,
         base=renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base)),
-        tail=tail,
+        tail=tails.opened(tail, size),
         start=start,
         first_arm=state.counts.arms - kept,
         block=replaced(block, size=size),
@@ -283,11 +285,11 @@ def ask(state: BlackboxState, round: int) -> Choice:
 
 def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     """Let the base learn, sum the losses, and go on, open the next block, or restart."""
-    tails.watch_reward(state.tail, choice.slot, reward)
     told = replaced(
         state,
+        tail=tails.watch_reward(state.tail, choice.slot, reward),
         base=base_learns(state.base, choice, reward),
-        loss=state.loss + (state.settings.top - reward),
+        loss=state.loss + (top_now(state) - reward),
         block=blocks.after_round(state.block),
     )
     return after_block(told) if rarely(has_lost_too_much(told) | (told.block.left == 0)) else told
@@ -313,13 +315,13 @@ def settle(state: BlackboxState, choice: Choice, presumed: float, reward: float)
         slot = slot_in(state.start, state.first_arm, choice.arm)
         if slot < 0:
             return replaced(state, counts=blocks.with_ignored(state.counts))
-        tails.watch_reward(state.tail, slot, reward)
-        return replaced(state, base=base_learns(state.base, replaced(choice, slot=slot), reward))
-    tails.watch_reward(state.tail, choice.slot, reward)
+        base = base_learns(state.base, replaced(choice, slot=slot), reward)
+        return replaced(state, tail=tails.watch_reward(state.tail, slot, reward), base=base)
     told = replaced(
         state,
+        tail=tails.watch_reward(state.tail, choice.slot, reward),
         base=blocks.base_after_answer(state.base, choice, presumed, reward),
-        loss=state.loss + (state.settings.top - reward),
+        loss=state.loss + (top_now(state) - reward),
         awaited=state.awaited - 1,
     )
     return after_block(told) if has_lost_too_much(told) else told
@@ -343,6 +345,12 @@ def correct(state: BlackboxState, choice: Choice, told: float, reward: float) ->
 
 
 @kernel
+def top_now(state: BlackboxState) -> Any:
+    """The mean from which losses are counted."""
+    return tails.top_of(state.tail, state.settings.top)
+
+
+@kernel
 def has_lost_too_much(state: BlackboxState) -> bool:
     """Whether the losses of the block reach the limit, beside what late answers cost: a loss for each that was out."""
     return state.loss >= state.limit + state.most_awaited
@@ -356,8 +364,9 @@ def after_block(state: BlackboxState) -> BlackboxState:
     if restarts:
         blocks.write_note(state.note, state.block, state.loss, state.limit + state.most_awaited)
         counts = blocks.with_restart(counts)
+    tail = tails.closed(state.tail, state.block.size)
     start = without_arms(state.start) if restarts else with_good_arms(state.start, state)
-    return open_block(replaced(state, counts=counts), 1 if restarts else state.block.rank + 1, start)
+    return open_block(replaced(state, tail=tail, counts=counts), 1 if restarts else state.block.rank + 1, start)
 
 
 def follow(state: BlackboxState, world: Any) -> BlackboxState:

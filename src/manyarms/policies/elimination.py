@@ -32,11 +32,12 @@ from numpy.typing import NDArray
 from ..arithmetic import power
 from ..compiled import kernel, on_gpu, place_in, rarely, replaced, store_both
 from ..contract import Choice, Counts, begin, relocate
-from ..specs import Flag, Fraction, Positive
+from ..specs import Flag, Positive
 from ..streams import UNSET_KEY, bits_at, index_below, u64
 from . import blocks
 from . import tail as tails
 from .base import DOUBLING, Horizon, LogBase, logarithm
+from .learned_top import LearnedTop, tail_for
 
 PRESETS: dict[str, dict[str, Any]] = {
     # The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
@@ -56,7 +57,7 @@ class EliminationSettings(NamedTuple):
     log_factor: bool
     cap: bool
     warm_start: bool
-    top: float
+    top: float  # unless it is learned
     horizon: int = 0  # 0: unknown
 
 
@@ -77,7 +78,7 @@ class EliminationState(NamedTuple):
     key: int  # of the policy's random stream
     arms: NDArray[np.int64]  # slot -> arm
     scores: NDArray[np.float64]  # slot -> importance-weighted loss in this block
-    tail: tails.ToldBeta | tails.Tail  # what is known of beta
+    tail: tails.ToldBeta | tails.Tail | LearnedTop  # what is known of beta and top
     note: NDArray[np.float64]  # why the last restart happened
     block: blocks.Block = blocks.NO_BLOCK
     limit: float = 0.0  # an arm with this score is eliminated
@@ -136,6 +137,7 @@ class Elimination(tails.SubsamplingPolicy):
         {"beta": 1.0, "preset": "paper", "threshold": 0.02, "horizon": DOUBLING},
         {"beta": 0.5, "preset": "published", "threshold": 0.1},
         {"beta": "auto", "threshold": 0.02},
+        {"beta": "auto", "threshold": 0.02, "top": "auto"},
     )
 
     beta: tails.Beta
@@ -145,7 +147,7 @@ class Elimination(tails.SubsamplingPolicy):
     log_factor: Flag | None = None
     cap: Flag | None = None
     warm_start: Flag | None = None
-    top: Fraction = 1.0
+    top: tails.Top = 1.0
     horizon: Horizon = None
 
     def slots_for(self, beta: float, rounds: int) -> int:
@@ -161,7 +163,7 @@ class Elimination(tails.SubsamplingPolicy):
             key=UNSET_KEY,
             arms=np.zeros(slots, dtype=np.int64),
             scores=np.zeros(slots, dtype=np.float64),
-            tail=tails.new_tail(self.beta, slots, self.top),
+            tail=tail_for(self.beta, self.top, slots),
             note=blocks.empty_note(),
         )
 
@@ -208,7 +210,7 @@ def open_block(state: EliminationState, rank: int, survivors: int) -> Eliminatio
         tails.watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
-        tail=tail,
+        tail=tails.opened(tail, size),
         block=replaced(block, size=size),
         limit=elimination_limit(settings, size, horizon),
         live=size,
@@ -240,9 +242,9 @@ def ask(state: EliminationState, round: int) -> Choice:
 
 def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationState:
     """Add the weighted loss; eliminate; go on, open the next block, or restart."""
-    played = replaced(state, block=blocks.after_round(state.block), move=STAY)
-    tails.watch_reward(state.tail, choice.slot, reward)
-    told = with_loss(played, choice.slot, state.settings.top - reward, choice.probability)
+    tail = tails.watch_reward(state.tail, choice.slot, reward)
+    played = replaced(state, tail=tail, block=blocks.after_round(state.block), move=STAY)
+    told = with_loss(played, choice.slot, top_now(state) - reward, choice.probability)
     return after_block(told) if rarely((told.live == 0) | (told.block.left == 0)) else told
 
 
@@ -259,8 +261,8 @@ def settle(state: EliminationState, choice: Choice, presumed: float, reward: flo
         # With a warm start an arm goes only if it is judged. Else it may have gone with its block.
         is_judged = state.settings.warm_start or choice.block == state.counts.blocks
         return state if is_judged else replaced(state, counts=blocks.with_ignored(state.counts))
-    tails.watch_reward(state.tail, slot, reward)
-    told = with_loss(state, slot, state.settings.top - reward, choice.probability)
+    heard = replaced(state, tail=tails.watch_reward(state.tail, slot, reward))
+    told = with_loss(heard, slot, top_now(state) - reward, choice.probability)
     return after_block(told) if rarely(told.live == 0) else told
 
 
@@ -271,6 +273,12 @@ def correct(state: EliminationState, choice: Choice, told: float, reward: float)
         return replaced(state, counts=blocks.with_ignored(state.counts))
     corrected = with_loss(state, slot, told - reward, choice.probability)
     return after_block(corrected) if corrected.live == 0 else corrected
+
+
+@kernel
+def top_now(state: EliminationState) -> Any:
+    """The mean from which losses are counted."""
+    return tails.top_of(state.tail, state.settings.top)
 
 
 @kernel
@@ -290,7 +298,8 @@ def after_block(state: EliminationState) -> EliminationState:
     is_empty = state.live == 0
     counts = blocks.with_restart(state.counts) if is_empty else state.counts
     survivors = state.live if state.settings.warm_start else 0
-    return open_block(replaced(state, counts=counts), 1 if is_empty else state.block.rank + 1, survivors)
+    tail = tails.closed(state.tail, state.live)
+    return open_block(replaced(state, tail=tail, counts=counts), 1 if is_empty else state.block.rank + 1, survivors)
 
 
 @kernel
@@ -307,11 +316,12 @@ def added_score(state: EliminationState, slot: int, loss: float, probability: fl
 def without(state: EliminationState, slot: int) -> EliminationState:
     """Drop the arm in a slot; the last live one takes its place."""
     live = state.live - 1
+    tail = tails.watch_leaving_arm(state.tail, slot)
     state.arms[slot] = state.arms[live]
     state.scores[slot] = state.scores[live]
     tails.watch_moved_arm(state.tail, live, slot)
     probability = 1.0 / live if live > 0 else state.probability
-    return replaced(state, live=live, probability=probability, move=Move(source=live, target=slot))
+    return replaced(state, tail=tail, live=live, probability=probability, move=Move(source=live, target=slot))
 
 
 @kernel

@@ -60,6 +60,7 @@ from .grid import (
 )
 from .insight import insight
 from .learned_reservoir import (
+    FIRST_LOOK,
     Known,
     LearnedReservoir,
     fresh_excess,
@@ -70,9 +71,6 @@ from .learned_reservoir import (
     with_arm_learned,
 )
 from .watch import MODELS, WATCHED, Watch, new_watch, opened_watch
-
-FIRST_LOOK = 8
-"""The reservoir learns of an arm after so many plays, at the latest; then after four times as many, and so on."""
 
 LOOK_WITHIN = 0.25
 """While arms change by less than that within a look: log-odds, or the probability of a reset."""

@@ -30,6 +30,9 @@ UNSEEN = 1.0
 LUCK = 4.0
 """but that its log-odds may be larger by this."""
 
+FIRST_LOOK = 8
+"""The reservoir learns of an arm after so many plays, at the latest; then after four times as many, and so on."""
+
 
 class LearnedReservoir(NamedTuple):
     """What a fresh arm is believed to be."""
