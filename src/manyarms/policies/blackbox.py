@@ -351,9 +351,13 @@ def top_now(state: BlackboxState) -> Any:
 
 
 @kernel
-def has_lost_too_much(state: BlackboxState) -> bool:
+def has_lost_too_much(state: BlackboxState) -> Any:
     """Whether the losses of the block reach the limit, beside what late answers cost: a loss for each that was out."""
-    return state.loss >= state.limit + state.most_awaited
+    loss = state.loss - state.most_awaited
+    rounds = state.block.length - state.block.left
+    return (state.loss >= state.limit + state.most_awaited) | tails.is_worse_than_chance(
+        state.tail, loss, rounds, state.block.length
+    )
 
 
 @kernel

@@ -43,6 +43,9 @@ REGRID = 1.2
 FINER = 1.4
 """And drawn anew if its spacing is off by this factor, or its centre by three spacings."""
 
+LUCKLESS = 3.0
+"""Standard deviations."""
+
 HALVINGS = 16
 """So often the interval of sizes is halved: to a share of 1.0002 for a million rounds."""
 
@@ -63,6 +66,7 @@ class LearnedTop(NamedTuple):
     noise: Noise = FIRST_NOISE
     regrid: float = 2.0 * PRIOR_ARMS  # the number of known arms at which the grid is looked at
     top: float = 1.0  # of the open block
+    mean: float = 0.0  # of random arms, when the block was opened
     is_cramped: bool = False  # whether a subsample did not fit into the arrays
 
 
@@ -105,11 +109,20 @@ def best_of(grid: Grid, arms: float) -> float:
 
 
 @kernel
-def worthwhile_share(grid: Grid, log_rounds: float) -> float:
+def trial_plays(mean: float, best: float, dispersion: float) -> float:
+    """So many plays tell an arm of this mean from none at all, and from the best: variance over squared distance."""
+    from_nothing = (1.0 - mean) / mean
+    from_best = best * (1.0 - best) / ((best - mean) * (best - mean) + 1e-12)
+    return max(dispersion * max(from_nothing, from_best), 1.0)
+
+
+@kernel
+def worthwhile_share(grid: Grid, said: float, log_rounds: float, dispersion: float) -> float:
     """log K / log n for the number of arms K that is worth it in n = 2^log_rounds rounds, from ``grid.cells``."""
     rounds = power(2.0, log_rounds)
-    best = best_of(grid, rounds)
-    trial = best - best_of(grid, 1.0)
+    best = best_of(grid, min(rounds, said))
+    mean = best_of(grid, 1.0)
+    trial = trial_plays(mean, best, dispersion) * (best - mean)
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
@@ -135,6 +148,7 @@ def begin_learning(tail: LearnedTop, key: int) -> LearnedTop:
         noise=FIRST_NOISE,
         regrid=2.0 * PRIOR_ARMS,
         top=1.0,
+        mean=0.0,
         is_cramped=False,
     )
 
@@ -214,7 +228,8 @@ def opened_with(tail: LearnedTop, size: int) -> LearnedTop:
     """The top of a block of so many arms."""
     fine = with_grid(tail, size)
     sum_shares(fine.grid, fine.reservoir.learned)
-    return replaced(fine, top=best_of(fine.grid, float(size)))
+    heard = max(size * (fine.reservoir.said / fine.reservoir.judged), 1.0)
+    return replaced(fine, top=best_of(fine.grid, heard), mean=best_of(fine.grid, 1.0))
 
 
 @kernel
@@ -228,7 +243,7 @@ def with_grid(tail: LearnedTop, size: int) -> LearnedTop:
     top = min(max(best_of(grid, float(size)), mean_at(1.0 - EDGE)), mean_at(EDGE - 1.0))
     known = tail.rounds / judged * top * (1.0 - top)
     spacing = math.sqrt(dispersion_of(tail.noise, grid.spacing) / known)
-    spacing = min(max(spacing, FINEST), WIDEST)
+    spacing = min(max(0.5 * spacing, FINEST), 0.25)
     centre = point_at(top)
     later = replaced(tail, regrid=judged * REGRID)
     is_fine = grid.spacing / FINER <= spacing <= grid.spacing * FINER
@@ -246,8 +261,15 @@ def learned_beta(tail: LearnedTop, log_rounds: float) -> float:
     if tail.beta > 0.0:
         return tail.beta
     sum_shares(tail.grid, tail.reservoir.learned)
-    share = worthwhile_share(tail.grid, log_rounds)
+    share = worthwhile_share(tail.grid, tail.reservoir.said, log_rounds, dispersion_of(tail.noise, tail.grid.spacing))
     return min(max(share / (1.0 - share), LEAST_BETA), MOST_BETA)
+
+
+def earns_less(tail: LearnedTop, loss: float, rounds: int, length: int) -> Any:
+    """Whether it is further below the mean of arms than luck goes."""
+    mean = tail.mean
+    luck = LUCKLESS * math.sqrt(dispersion_of(tail.noise, tail.grid.spacing) * mean * (1.0 - mean) * length)
+    return loss - rounds * (tail.top - mean) >= luck
 
 
 def fitted_sample(tail: LearnedTop, wanted: int) -> tuple[LearnedTop, int]:
@@ -270,4 +292,5 @@ register(
     opened=opened_with,
     closed=closed_with,
     top_of=lambda tail, told: tail.top,
+    is_worse_than_chance=earns_less,
 )

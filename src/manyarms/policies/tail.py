@@ -196,6 +196,9 @@ opened = verb("opened")
 closed = verb("closed")
 # top_of(tail, told) -> the mean from which losses are counted: that which was told, unless it is learned.
 top_of = verb("top_of")
+# is_worse_than_chance(tail, loss, rounds, length) -> whether a block of that length, with that loss in so many rounds, earns
+# less than random arms would; False unless it is known what these earn.
+is_worse_than_chance = verb("is_worse_than_chance")
 
 
 def same(tail: Any, number: int) -> Any:
@@ -227,6 +230,7 @@ register(
     opened=same,
     closed=same,
     top_of=told_top,
+    is_worse_than_chance=lambda tail, loss, rounds, length: False,
 )
 
 
@@ -351,6 +355,7 @@ register(
     opened=same,
     closed=same,
     top_of=told_top,
+    is_worse_than_chance=lambda tail, loss, rounds, length: False,
 )
 
 
