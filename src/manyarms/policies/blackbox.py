@@ -221,7 +221,11 @@ class Blackbox(tails.SubsamplingPolicy):
 
     def explain(self, state: BlackboxState) -> dict[str, Any]:
         """Where it stands, and the last restart: the block's losses against the threshold."""
-        own = {"loss": state.loss, "threshold": state.limit, "last_restart": blocks.read_note(state.note)}
+        own = {
+            "loss": state.loss,
+            "threshold": float(limit_now(state)),
+            "last_restart": blocks.read_note(state.note),
+        }
         return blocks.explained_block(state) | own | tails.explained(state.tail, float(state.block.rank))
 
 
@@ -351,13 +355,16 @@ def top_now(state: BlackboxState) -> Any:
 
 
 @kernel
+def limit_now(state: BlackboxState) -> Any:
+    """What the block may lose in as many rounds, but for what late answers cost."""
+    block = state.block
+    return tails.limited(state.tail, state.limit, block.length - block.left, block.length)
+
+
+@kernel
 def has_lost_too_much(state: BlackboxState) -> Any:
     """Whether the losses of the block reach the limit, beside what late answers cost: a loss for each that was out."""
-    loss = state.loss - state.most_awaited
-    rounds = state.block.length - state.block.left
-    return (state.loss >= state.limit + state.most_awaited) | tails.is_worse_than_chance(
-        state.tail, loss, rounds, state.block.length
-    )
+    return state.loss >= limit_now(state) + state.most_awaited
 
 
 @kernel
@@ -366,7 +373,7 @@ def after_block(state: BlackboxState) -> BlackboxState:
     restarts = has_lost_too_much(state)
     counts = state.counts
     if restarts:
-        blocks.write_note(state.note, state.block, state.loss, state.limit + state.most_awaited)
+        blocks.write_note(state.note, state.block, state.loss, limit_now(state) + state.most_awaited)
         counts = blocks.with_restart(counts)
     tail = tails.closed(state.tail, state.block.size)
     start = without_arms(state.start) if restarts else with_good_arms(state.start, state)

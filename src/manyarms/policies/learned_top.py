@@ -1,14 +1,19 @@
 """``top="auto"``: the mean from which losses are counted, learned from arms.
 
 What arms are is learned as the Forager learns it (`learned_reservoir`): from every arm, when it has been played 8 times,
-goes, or its block ends, whichever comes first; and again at 32 plays, 128 and so on. When a block opens with K arms, its
-top is the expected maximum of K arms of that reservoir. So the best arm of a block loses nothing on average, as it
-loses nothing where the top is known and the block has an arm at the top. A top that is too high leads to a restart, and with it
-to blocks of few arms, whose top is low, while the arms that were played on correct the reservoir.
+goes, or its block ends, whichever comes first; and again at 32, 128 and 512 plays. M(K) is the expected maximum of K arms
+of that reservoir.
 
-With ``beta="auto"`` too, the reservoir says how many arms are worth it. Let M(K) be the expected maximum. In a block of n
-rounds, K arms lose about n (M(n) - M(K)) for want of a better one, and K (M(n) - M(1)) for being tried: the K at which both
-are the same, as the exponent beta for which K = n^(beta / (beta + 1)).
+1. *Top.* When a block opens with K arms, its top is M(K s), where s is what an arm says on average, between 0 and 1: how
+   far what is believed of it after its plays is from what is believed of any arm. If arms say all, the best arm of a block
+   loses nothing on average. If they say little, as single plays of rare rewards do, the far end of the reservoir is
+   guessed, and not counted from. A top that is too high leads to a restart, and with it to blocks of few arms, whose top
+   is low, while the arms that were played on correct the reservoir.
+2. *Size.* With ``beta="auto"`` the reservoir says how many arms are worth it in a block of n rounds. With K arms it loses
+   n (B - M(K)) for want of a better one, and K P (B - M(1)) for trying them. P are the plays that a trial takes: as many as
+   tell a mean M(1) from 0, and from B. B is M(n), or M of as many arms as have said all, if these are fewer. The K at
+   which both losses are the same is passed on as the beta with K = n^(beta / (beta + 1)).
+3. *Chance.* A block of `Blackbox` that has earned less than random arms, by more than luck, has lost too much.
 
 Source: ours; docs/theory/learned-top.md derives and measures it.
 """
@@ -23,7 +28,7 @@ from ..arithmetic import exponential, natural_log, power
 from ..compiled import kernel, rarely, replaced
 from ..contract import register
 from .dispersion import FIRST_NOISE, Noise, after_difference, dispersion_of
-from .grid import EDGE, FINEST, POINTS, WIDEST, Grid, carry_over, draft_grid, mean_at, new_grid, opened_grid, point_at
+from .grid import EDGE, FINEST, POINTS, Grid, carry_over, draft_grid, mean_at, new_grid, opened_grid, point_at
 from .grid import redrawn as redrawn_grid
 from .learned_reservoir import (
     FIRST_LOOK,
@@ -37,14 +42,20 @@ from .learned_reservoir import (
 )
 from .tail import LEAST_BETA, MOST_BETA, Tail, ToldBeta, new_tail
 
+LAST_LOOK = 512
+"""An arm that was played more often may have changed."""
+
 REGRID = 1.2
 """The grid is looked at again when so many times as many arms are known."""
 
 FINER = 1.4
 """And drawn anew if its spacing is off by this factor, or its centre by three spacings."""
 
-LUCKLESS = 3.0
-"""Standard deviations."""
+LUCK = 2.0
+"""A block that earns less than random arms by so many standard deviations has lost too much."""
+
+WIDEST_HERE = 0.25
+"""The largest spacing of a grid that was drawn anew: where arms end matters, and many together say more than one."""
 
 HALVINGS = 16
 """So often the interval of sizes is halved: to a share of 1.0002 for a million rounds."""
@@ -106,6 +117,12 @@ def best_of(grid: Grid, arms: float) -> float:
     for k in range(POINTS - 1):
         best -= (grid.means[k + 1] - grid.means[k]) * exponential(arms * grid.cells[k])
     return best
+
+
+@kernel
+def telling_arms(reservoir: LearnedReservoir, size: int) -> float:
+    """So many of them, if each counts for what arms have said on average; one at least."""
+    return max(size * (reservoir.said / reservoir.judged), 1.0)
 
 
 @kernel
@@ -185,7 +202,7 @@ def watch(tail: LearnedTop, slot: int, reward: float) -> LearnedTop:
     tail.last[slot] = held
     heard = replaced(tail, rounds=rounds, noise=noise)
     if rarely(plays + 1 == tail.looks[slot]):
-        tail.looks[slot] = 4 * (plays + 1)
+        tail.looks[slot] = min(4 * (plays + 1), LAST_LOOK)
         return with_arm(heard, slot)
     return heard
 
@@ -228,8 +245,7 @@ def opened_with(tail: LearnedTop, size: int) -> LearnedTop:
     """The top of a block of so many arms."""
     fine = with_grid(tail, size)
     sum_shares(fine.grid, fine.reservoir.learned)
-    heard = max(size * (fine.reservoir.said / fine.reservoir.judged), 1.0)
-    return replaced(fine, top=best_of(fine.grid, heard), mean=best_of(fine.grid, 1.0))
+    return replaced(fine, top=best_of(fine.grid, telling_arms(fine.reservoir, size)), mean=best_of(fine.grid, 1.0))
 
 
 @kernel
@@ -242,8 +258,8 @@ def with_grid(tail: LearnedTop, size: int) -> LearnedTop:
     sum_shares(grid, tail.reservoir.learned)
     top = min(max(best_of(grid, float(size)), mean_at(1.0 - EDGE)), mean_at(EDGE - 1.0))
     known = tail.rounds / judged * top * (1.0 - top)
-    spacing = math.sqrt(dispersion_of(tail.noise, grid.spacing) / known)
-    spacing = min(max(0.5 * spacing, FINEST), 0.25)
+    spacing = 0.5 * math.sqrt(dispersion_of(tail.noise, grid.spacing) / known)
+    spacing = min(max(spacing, FINEST), WIDEST_HERE)
     centre = point_at(top)
     later = replaced(tail, regrid=judged * REGRID)
     is_fine = grid.spacing / FINER <= spacing <= grid.spacing * FINER
@@ -265,11 +281,11 @@ def learned_beta(tail: LearnedTop, log_rounds: float) -> float:
     return min(max(share / (1.0 - share), LEAST_BETA), MOST_BETA)
 
 
-def earns_less(tail: LearnedTop, loss: float, rounds: int, length: int) -> Any:
-    """Whether it is further below the mean of arms than luck goes."""
+def limited_by_chance(tail: LearnedTop, limit: float, rounds: int, length: int) -> float:
+    """What random arms would have lost by now, and as much more as luck may cost in the block; or the limit."""
     mean = tail.mean
-    luck = LUCKLESS * math.sqrt(dispersion_of(tail.noise, tail.grid.spacing) * mean * (1.0 - mean) * length)
-    return loss - rounds * (tail.top - mean) >= luck
+    luck = LUCK * math.sqrt(dispersion_of(tail.noise, tail.grid.spacing) * mean * (1.0 - mean) * length)
+    return min(limit, rounds * (tail.top - mean) + luck)
 
 
 def fitted_sample(tail: LearnedTop, wanted: int) -> tuple[LearnedTop, int]:
@@ -292,5 +308,5 @@ register(
     opened=opened_with,
     closed=closed_with,
     top_of=lambda tail, told: tail.top,
-    is_worse_than_chance=earns_less,
+    limited=limited_by_chance,
 )

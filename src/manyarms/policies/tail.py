@@ -196,14 +196,19 @@ opened = verb("opened")
 closed = verb("closed")
 # top_of(tail, told) -> the mean from which losses are counted: that which was told, unless it is learned.
 top_of = verb("top_of")
-# is_worse_than_chance(tail, loss, rounds, length) -> whether a block of that length, with that loss in so many rounds, earns
-# less than random arms would; False unless it is known what these earn.
-is_worse_than_chance = verb("is_worse_than_chance")
+# limited(tail, limit, rounds, length) -> the losses at which a block of that length has lost too much after so many rounds: the
+# limit, or less, where it is known what random arms earn.
+limited = verb("limited")
 
 
 def same(tail: Any, number: int) -> Any:
     """For kinds that have nothing to learn of that."""
     return tail
+
+
+def told_limit(tail: Any, limit: float, rounds: int, length: int) -> float:
+    """For kinds that do not know what random arms earn."""
+    return limit
 
 
 def told_top(tail: Any, told: float) -> float:
@@ -230,7 +235,7 @@ register(
     opened=same,
     closed=same,
     top_of=told_top,
-    is_worse_than_chance=lambda tail, loss, rounds, length: False,
+    limited=told_limit,
 )
 
 
@@ -355,7 +360,7 @@ register(
     opened=same,
     closed=same,
     top_of=told_top,
-    is_worse_than_chance=lambda tail, loss, rounds, length: False,
+    limited=told_limit,
 )
 
 
