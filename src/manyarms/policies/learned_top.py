@@ -78,6 +78,7 @@ class LearnedTop(NamedTuple):
     regrid: float = 2.0 * PRIOR_ARMS  # the number of known arms at which the grid is looked at
     top: float = 1.0  # of the open block
     mean: float = 0.0  # of random arms, when the block was opened
+    deviation: float = 0.0  # the standard deviation of rewards with that mean
     is_cramped: bool = False  # whether a subsample did not fit into the arrays
 
 
@@ -166,6 +167,7 @@ def begin_learning(tail: LearnedTop, key: int) -> LearnedTop:
         regrid=2.0 * PRIOR_ARMS,
         top=1.0,
         mean=0.0,
+        deviation=0.0,
         is_cramped=False,
     )
 
@@ -245,7 +247,10 @@ def opened_with(tail: LearnedTop, size: int) -> LearnedTop:
     """The top of a block of so many arms."""
     fine = with_grid(tail, size)
     sum_shares(fine.grid, fine.reservoir.learned)
-    return replaced(fine, top=best_of(fine.grid, telling_arms(fine.reservoir, size)), mean=best_of(fine.grid, 1.0))
+    mean = best_of(fine.grid, 1.0)
+    variance = dispersion_of(fine.noise, fine.grid.spacing) * mean * (1.0 - mean)
+    top = best_of(fine.grid, telling_arms(fine.reservoir, size))
+    return replaced(fine, top=top, mean=mean, deviation=math.sqrt(variance))
 
 
 @kernel
@@ -283,9 +288,7 @@ def learned_beta(tail: LearnedTop, log_rounds: float) -> float:
 
 def limited_by_chance(tail: LearnedTop, limit: float, rounds: int, length: int) -> float:
     """What random arms would have lost by now, and as much more as luck may cost in the block; or the limit."""
-    mean = tail.mean
-    luck = LUCK * math.sqrt(dispersion_of(tail.noise, tail.grid.spacing) * mean * (1.0 - mean) * length)
-    return min(limit, rounds * (tail.top - mean) + luck)
+    return min(limit, rounds * (tail.top - tail.mean) + LUCK * tail.deviation * math.sqrt(float(length)))
 
 
 def fitted_sample(tail: LearnedTop, wanted: int) -> tuple[LearnedTop, int]:
