@@ -1,7 +1,8 @@
 """What ``top="auto"`` earns: python verification/learned_top.py, a minute or two on two cores.
 
-The reward a round of Elimination and Blackbox over that of random arms in the same world: with the top taken for 1, told
-and learned; beta is estimated or learned in all of them. Where the top is 1, also the regret, learned over told.
+The reward a round of Elimination and Blackbox over that of random arms in the same world: with the top taken for 1,
+told and learned; and with beta estimated (or learned, where the top is) and told. Where the top is 1, also the regret,
+learned over told.
 
 The result is printed and written into docs/theory/learned-top.md, below the heading "Tables".
 """
@@ -22,16 +23,18 @@ TOPS = (0.05, 0.3, 1.0)
 DRIFTS = {"still": ma.Still(), "wears 0.1 %": ma.Rotting("0.1%"), "crashes 1/2000": ma.Crash(1 / 2000)}
 
 
-def players(top: float | str) -> dict[str, ma.Policy]:
+def players(top: float | str, beta: float | str = AUTO) -> dict[str, ma.Policy]:
     """All that count losses from this top."""
     return {
-        "Elimination": ma.Elimination(beta=AUTO, top=top),
-        "Blackbox(UCB)": ma.Blackbox(base=ma.UCB(), beta=AUTO, top=top),
-        "Blackbox(Greedy)": ma.Blackbox(base=ma.Greedy(), beta=AUTO, top=top),
+        "Elimination": ma.Elimination(beta=beta, top=top),
+        "Blackbox(UCB)": ma.Blackbox(base=ma.UCB(), beta=beta, top=top),
+        "Blackbox(Greedy)": ma.Blackbox(base=ma.Greedy(), beta=beta, top=top),
     }
 
 
-def earned(policies: dict[str, ma.Policy], world: ma.World, length: tuple[int, int], seed: int) -> dict[str, np.ndarray]:
+def earned(
+    policies: dict[str, ma.Policy], world: ma.World, length: tuple[int, int], seed: int
+) -> dict[str, np.ndarray]:
     """The means of the played arms, averaged over the rounds of each replication."""
     horizon, replications = length
     with warnings.catch_warnings():
@@ -40,7 +43,7 @@ def earned(policies: dict[str, ma.Policy], world: ma.World, length: tuple[int, i
     return {name: world.top - result.final_regret(name) / horizon for name in policies}
 
 
-def table_of_rewards(length: tuple[int, int], seed: int) -> Table:
+def table_of_rewards(beta: float | str, length: tuple[int, int], seed: int) -> Table:
     """The reward over that of random arms; half the width of a 95 % interval beside what is learned."""
     rows = []
     for top in TOPS:
@@ -48,8 +51,8 @@ def table_of_rewards(length: tuple[int, int], seed: int) -> Table:
             world = ma.World(ma.PowerLaw(1.0, top=top), drift, top=top)
             others = earned({"random": ma.UniformPlay(), "Forager": ma.Forager()}, world, length, seed)
             random = others["random"].mean()
-            found = {name: earned(players(one), world, length, seed) for name, one in (("1", 1.0), (AUTO, AUTO))}
-            found["told"] = earned(players(top), world, length, seed)
+            tops = {"1": 1.0, "told": top, AUTO: AUTO}
+            found = {name: earned(players(one, beta), world, length, seed) for name, one in tops.items()}
             for name in found["told"]:
                 learned = found[AUTO][name] / random
                 error = 1.96 * learned.std(ddof=1) / np.sqrt(learned.size)
@@ -96,8 +99,12 @@ def main() -> None:
     length = (1_000, 2) if options.quick else (100_000, 8)
     sections = [
         (
-            f"Coins, beta 1, T = {length[0]:,}, {length[1]} replications: reward over that of random arms.",
-            table_of_rewards(length, options.seed),
+            f"Coins, beta 1, not told, T = {length[0]:,}, {length[1]} replications: reward over that of random arms.",
+            table_of_rewards(AUTO, length, options.seed),
+        ),
+        (
+            "The same, with beta told.",
+            table_of_rewards(1.0, length, options.seed),
         ),
         (
             f"Coins, top 1, T = {length[0]:,}, {length[1]} replications: regret with a learned top over that told.",

@@ -18,7 +18,8 @@ that covers the end of the block. Blocks go on beyond m = ceil(log T). A horizon
 so that its logarithm is not 0. ``warm_start`` (off in the paper, on in the calibrated preset) lets the arms that the
 base has played at least their share of a block, its length / its arms, stay in the next one's subsample, which
 fresh arms fill up; the base forgets all. ``beta="auto"`` estimates beta anew for every block (`policies.tail`); should
-that make the subsample smaller than such arms are many, they all stay.
+that make the subsample smaller than such arms are many, they all stay. ``top="auto"`` learns the top anew for every
+block (`policies.learned_top`); then a block that earns less than random arms would, beyond luck, has lost too much.
 """
 
 import dataclasses
@@ -136,7 +137,8 @@ class Blackbox(tails.SubsamplingPolicy):
     warm_start
         Whether arms with at least their share of the plays stay when a block ends without a restart.
     top
-        The mean from which losses are counted.
+        The mean from which losses are counted, or ``"auto"``: learned as the run goes. Nothing is proved then;
+        docs/theory/learned-top.md says what is measured.
     horizon
         T, which enters only in logarithms. None: that of the simulation, or unknown when
         live; ``"doubling"``: unknown. An unknown horizon is taken to be the power of two
@@ -149,6 +151,14 @@ class Blackbox(tails.SubsamplingPolicy):
     >>> policy = ma.Blackbox(base=ma.UCB(), beta=1.0)
     >>> result = ma.simulate(policy, world, horizon=2000, replications=4, seed=1)
     >>> bool(result.final_regret("Blackbox").mean() < 1000)
+    True
+
+    Click rates of up to 5 %, which it is not told:
+
+    >>> clicks = ma.World(ma.PowerLaw(beta=1.0, top=0.05))
+    >>> policies = [ma.Blackbox(base=ma.UCB(), beta="auto", top="auto"), ma.UniformPlay()]
+    >>> result = ma.simulate(policies, clicks, horizon=50_000, replications=4, seed=1)
+    >>> bool(result.final("Blackbox", "reward").mean() > 1.15 * result.final("UniformPlay", "reward").mean())
     True
     """
 

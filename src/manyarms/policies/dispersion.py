@@ -7,6 +7,7 @@ from ..compiled import kernel, replaced
 LEAST_DISPERSION = 1e-4
 """Rewards without any noise are taken for as noisy as this: a likelihood needs some."""
 
+
 class Noise(NamedTuple):
     """By how much rewards vary."""
 

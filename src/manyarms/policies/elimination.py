@@ -17,9 +17,10 @@ one look at one slot, and what is still played lies together in memory.
 Deviations: ``warm_start`` (off in the paper) lets the survivors of a block stay in the next
 one's subsample, which fresh arms fill up; all sums start at 0 again. Without a horizon, log T
 is taken of the power of two that covers the end of the block. The paper's text counts losses
-from 1; ``top`` moves that. The paper's blocks end at m = ceil(log T), beyond which T rounds
-have passed; ours go on. A horizon of 1 counts as 2, so that its logarithm is not 0. ``beta="auto"`` estimates beta anew
-for every block (`policies.tail`); should that make the subsample smaller than the survivors are many, they all stay.
+from 1; ``top`` moves that, and ``top="auto"`` learns it anew for every block (`policies.learned_top`).
+The paper's blocks end at m = ceil(log T), beyond which T rounds have passed; ours go on. A horizon of 1
+counts as 2, so that its logarithm is not 0. ``beta="auto"`` estimates beta anew for every block
+(`policies.tail`); should that make the subsample smaller than the survivors are many, they all stay.
 """
 
 import dataclasses
@@ -110,7 +111,8 @@ class Elimination(tails.SubsamplingPolicy):
     warm_start
         Whether survivors stay when a block ends without a restart.
     top
-        The mean from which losses are counted.
+        The mean from which losses are counted, or ``"auto"``: learned as the run goes. Nothing is proved then;
+        docs/theory/learned-top.md says what is measured.
     horizon
         T, which enters only in logarithms. None: that of the simulation, or unknown when
         live; ``"doubling"``: unknown. An unknown horizon is taken to be the power of two
@@ -122,6 +124,14 @@ class Elimination(tails.SubsamplingPolicy):
     >>> world = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting(rate="1/t"))
     >>> result = ma.simulate(ma.Elimination(beta=1.0), world, horizon=2000, replications=4, seed=1)
     >>> bool(result.final_regret("Elimination").mean() < 1000)
+    True
+
+    Click rates of up to 5 %, which it is not told:
+
+    >>> clicks = ma.World(ma.PowerLaw(beta=1.0, top=0.05))
+    >>> policies = [ma.Elimination(beta="auto", top="auto"), ma.UniformPlay()]
+    >>> result = ma.simulate(policies, clicks, horizon=50_000, replications=4, seed=1)
+    >>> bool(result.final("Elimination", "reward").mean() > 1.25 * result.final("UniformPlay", "reward").mean())
     True
     """
 

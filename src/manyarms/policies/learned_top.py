@@ -1,18 +1,18 @@
 """``top="auto"``: the mean from which losses are counted, learned from arms.
 
-What arms are is learned as the Forager learns it (`learned_reservoir`): from every arm, when it has been played 8 times,
-goes, or its block ends, whichever comes first; and again at 32, 128 and 512 plays. M(K) is the expected maximum of K arms
-of that reservoir.
+What arms are is learned as the Forager learns it (`learned_reservoir`): from every arm, when it has been played 8
+times, goes, or its block ends, whichever comes first; and again at 32, 128 and 512 plays. M(K) is the expected maximum
+of K arms of that reservoir.
 
-1. *Top.* When a block opens with K arms, its top is M(K s), where s is what an arm says on average, between 0 and 1: how
-   far what is believed of it after its plays is from what is believed of any arm. If arms say all, the best arm of a block
-   loses nothing on average. If they say little, as single plays of rare rewards do, the far end of the reservoir is
-   guessed, and not counted from. A top that is too high leads to a restart, and with it to blocks of few arms, whose top
-   is low, while the arms that were played on correct the reservoir.
-2. *Size.* With ``beta="auto"`` the reservoir says how many arms are worth it in a block of n rounds. With K arms it loses
-   n (B - M(K)) for want of a better one, and K P (B - M(1)) for trying them. P are the plays that a trial takes: as many as
-   tell a mean M(1) from 0, and from B. B is M(n), or M of as many arms as have said all, if these are fewer. The K at
-   which both losses are the same is passed on as the beta with K = n^(beta / (beta + 1)).
+1. *Top.* When a block opens with K arms, its top is M(K s), where s is what an arm says on average, between 0 and 1:
+   how far what is believed of it after its plays is from what is believed of any arm. If arms say all, the best arm of
+   a block loses nothing on average. If they say little, as single plays of rare rewards do, the far end of the
+   reservoir is guessed, and not counted from. A top that is too high leads to a restart, and with it to blocks of few
+   arms, whose top is low, while the arms that were played on correct the reservoir.
+2. *Size.* With ``beta="auto"`` the reservoir says how many arms are worth it in a block of n rounds. With K arms it
+   loses n (B - M(K)) for want of a better one, and K P (B - M(1)) for trying them. P are the plays that a trial takes:
+   as many as tell a mean M(1) from 0, and from B. B is M(n), or M of as many arms as have said all, if these are fewer.
+   The K at which both losses are the same is passed on as the beta with K = n^(beta / (beta + 1)).
 3. *Chance.* A block of `Blackbox` that has earned less than random arms, by more than luck, has lost too much.
 
 Source: ours; docs/theory/learned-top.md derives and measures it.
@@ -112,7 +112,7 @@ def sum_shares(grid: Grid, masses: Any) -> None:
 
 
 @kernel
-def best_of(grid: Grid, arms: float) -> float:
+def best_of(grid: Grid, arms: float) -> Any:
     """The expected maximum of so many arms, from ``grid.cells``: the largest mean less what it misses by."""
     best = grid.means[POINTS - 1]
     for k in range(POINTS - 1):
@@ -136,7 +136,7 @@ def trial_plays(mean: float, best: float, dispersion: float) -> float:
 
 @kernel
 def worthwhile_share(grid: Grid, said: float, log_rounds: float, dispersion: float) -> float:
-    """log K / log n for the number of arms K that is worth it in n = 2^log_rounds rounds, from ``grid.cells``."""
+    """Log K / log n for the number of arms K that is worth it in n = 2^log_rounds rounds, from ``grid.cells``."""
     rounds = power(2.0, log_rounds)
     best = best_of(grid, min(rounds, said))
     mean = best_of(grid, 1.0)

@@ -196,8 +196,8 @@ opened = verb("opened")
 closed = verb("closed")
 # top_of(tail, told) -> the mean from which losses are counted: that which was told, unless it is learned.
 top_of = verb("top_of")
-# limited(tail, limit, rounds, length) -> the losses at which a block of that length has lost too much after so many rounds: the
-# limit, or less, where it is known what random arms earn.
+# limited(tail, limit, rounds, length) -> the losses at which a block of that length has lost too much after so many
+# rounds: the limit, or less, where it is known what random arms earn.
 limited = verb("limited")
 
 
