@@ -115,7 +115,7 @@ PLAIN = {"beta": betas, "warm_start": st.just(False)} if IS_COMPILING else {}
 
 
 def eliminations(**fields):
-    fields = {"beta": betas_or_auto, "warm_start": maybe(True, False)} | fields
+    fields = {"beta": betas_or_auto, "warm_start": maybe(True, False), "top": tops} | fields
     return st.builds(
         ma.Elimination,
         preset=st.sampled_from(["paper", "published", "calibrated"]),
@@ -123,14 +123,13 @@ def eliminations(**fields):
         log_base=maybe(2, "e", 10.0),
         log_factor=maybe(True, False),
         cap=maybe(True, False),
-        top=tops,
         horizon=told_horizons,
         **fields,
     )
 
 
 def blackboxes(base, **fields):
-    fields = {"beta": betas_or_auto, "warm_start": maybe(True, False)} | fields
+    fields = {"beta": betas_or_auto, "warm_start": maybe(True, False), "top": tops} | fields
     return st.builds(
         ma.Blackbox,
         base=base,
@@ -140,7 +139,6 @@ def blackboxes(base, **fields):
         log_base=maybe(2, "e", 10.0),
         log_factor=maybe(True, False),
         base_horizon=maybe("block", "run"),
-        top=tops,
         horizon=told_horizons,
         **fields,
     )

@@ -169,7 +169,7 @@ def usable_cores() -> int:
 def warn_of_other_top(name: str, spec: Policy, world: World) -> None:
     """A policy that counts losses from another top than the world rarely does what was meant."""
     top = getattr(spec, "top", world.top)
-    if top != world.top:
+    if not isinstance(top, str) and top != world.top:
         warnings.warn(
             f"{name} counts losses from top={top:g}, but the world counts regret from top={world.top:g}; "
             "give both the same top",

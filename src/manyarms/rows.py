@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from .compiled import intrinsic, kernel, on_gpu, types, with_body
+from .compiled import IS_SIMULATED, intrinsic, kernel, on_gpu, types, with_body
 
 LENGTH = 32
 """The numbers of a row."""
@@ -80,6 +80,11 @@ def sum_of_vectors(builder: Any, vectors: list[Any]) -> Any:
     return builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
 
 
+def in_numpy(*arrays: Any) -> Any:
+    """The arrays themselves. Those of a simulated GPU are wrapped, and know no arithmetic."""
+    return tuple(map(np.asarray, arrays)) if IS_SIMULATED else arrays
+
+
 def sum_of_row(numbers: Any) -> float:
     """The same in NumPy, which adds the rows of a table one after the other."""
     lanes = numbers.reshape(-1, LANES).sum(axis=0)
@@ -130,6 +135,7 @@ def _compiled_excess(masses: Any, at: int, values: Any, level: float) -> float:
 @with_body(_compiled_excess)
 def excess(masses: Any, at: int, values: Any, level: float) -> float:
     """The sum of masses times by how much values exceed a level, where they do."""
+    masses, values = in_numpy(masses, values)
     return sum_of_row(masses[at : at + LENGTH] * np.maximum(values - level, 0.0))
 
 
@@ -192,6 +198,7 @@ def shift(row: Any, at: int, nearness: Any, falls: float, rises: float) -> None:
 
     ``nearness`` is 1 over the distance from the neighbour below; 0 for the first number, and after the last.
     """
+    row, nearness = in_numpy(row, nearness)
     below, above, here = nearness[:-1], nearness[1:], row[at : at + LENGTH]
     stayed = (1.0 - np.minimum(falls * below, FASTEST) - np.minimum(rises * above, FASTEST)) * here
     fallen = np.minimum(falls * above, FASTEST) * np.append(here[1:], 0.0)
@@ -276,6 +283,7 @@ def filter_row(
 
     Returns the sum. Without a speed, nothing is shifted.
     """
+    row, likelihood, source = in_numpy(row, likelihood, source)
     row[at : at + LENGTH] *= likelihood
     total = sum_of_row(row[at : at + LENGTH])
     if falls != 0.0 or rises != 0.0:

@@ -19,6 +19,7 @@ from manyarms.contract import ask, begin, defer, lose, pull, settle, tell
 from manyarms.policies import forager as fast
 from manyarms.policies import grid as grids
 from manyarms.policies import learned_reservoir as learning
+from manyarms.policies import memory as memories
 from manyarms.policies import watch as watching
 from manyarms.snapshots import state_to_json
 from manyarms.streams import replication_key
@@ -88,9 +89,8 @@ def same_as_twin(state, twin):
         assert masses_of(state, slot) == arm.masses
         assert (state.plays[slot], state.asked[slot], state.looks[slot]) == (arm.plays, arm.asked, arm.look)
         assert (state.totals[slot], state.last[slot]) == (arm.total, arm.last)
-        assert (state.places[slot] >= 0) == arm.is_known
-        if arm.is_known:
-            assert twin.reservoir.remembered[state.places[slot]] is arm
+        assert (state.places[slot] >= 0) == (arm.known_plays > 0)
+        assert arm.known_plays == 0 or twin.memory.arms[state.places[slot]] is arm
     assert state.means[:used].tolist() == [arm.mean for arm in twin.arms]
     for slot, arm in enumerate(twin.arms):
         assert arm is twin.changed or state.promises[slot] == arm.promise
@@ -102,18 +102,18 @@ def same_as_twin(state, twin):
     assert state.grid.points.tolist() == twin.grid.points
     assert state.reservoir.learned.tolist() == twin.reservoir.learned
     assert state.reservoir.masses.tolist() == twin.reservoir.masses
-    same_memory(state.reservoir, twin.reservoir)
+    same_memory(state.memory, twin.memory)
     assert (state.reservoir.judged, state.reservoir.said) == (twin.reservoir.judged, twin.reservoir.said)
     same_watch(state, twin)
 
 
-def same_memory(reservoir, twin):
-    known = len(twin.remembered)
-    assert known == learning.remembered(reservoir)
-    assert reservoir.plays[:known].tolist() == [arm.known_plays for arm in twin.remembered]
-    assert reservoir.totals[:known].tolist() == [arm.known_total for arm in twin.remembered]
-    assert reservoir.held[:known].tolist() == [arm.is_held for arm in twin.remembered]
-    assert (reservoir.newest, reservoir.turn, reservoir.replayed) == (twin.newest, twin.turn, twin.replayed)
+def same_memory(memory, twin):
+    known = len(twin.arms)
+    assert memory.arms == known
+    assert memory.plays[:known].tolist() == [arm.known_plays for arm in twin.arms]
+    assert memory.totals[:known].tolist() == [arm.known_total for arm in twin.arms]
+    assert memory.held[:known].tolist() == [arm.is_held for arm in twin.arms]
+    assert (memory.newest, memory.turn, memory.replayed) == (twin.newest, twin.turn, twin.replayed)
 
 
 def same_watch(state, twin):
@@ -536,15 +536,16 @@ def test_luck_keeps_the_mass_and_adds_to_its_log_odds(numbers, centre, spacing):
 def arm_seen(state, wins, plays):
     """The state after the reservoir has learned of one more arm."""
     state.plays[0], state.totals[0] = plays, wins
-    return state._replace(reservoir=learned_of(state, -1)[0])
+    return learned_of(state, -1)
 
 
 def learned_of(state, place, replays=0):
-    reservoir, place = learning.with_arm_learned(
-        state.reservoir, state.grid, place, int(state.plays[0]), float(state.totals[0]), replays, 1.0
+    now = learning.Known(plays=float(state.plays[0]), total=float(state.totals[0]))
+    memory, reservoir, place = memories.with_arm_remembered(
+        state.memory, state.reservoir, state.grid, place, now, replays, 1.0
     )
-    learning.let_go(reservoir, place)
-    return reservoir, place
+    memories.let_go(memory, place)
+    return state._replace(memory=memory, reservoir=reservoir)
 
 
 @pytest.mark.once
@@ -590,9 +591,9 @@ def test_what_an_arm_says_later_replaces_what_it_said_before():
     twice = arm_seen(twice, 2.0, 8)
     assert not np.allclose(once.learned, twice.reservoir.learned)
     twice.plays[0], twice.totals[0] = 32, 30.0
-    twice, place = learned_of(twice, 0)
-    assert place == 0
-    assert (twice.plays[0], twice.totals[0]) == (32, 30.0)
+    twice = learned_of(twice, 0)
+    assert (twice.memory.plays[0], twice.memory.totals[0]) == (32, 30.0)
+    twice = twice.reservoir
     assert once.judged == twice.judged == learning.PRIOR_ARMS + 1.0
     # It is judged by a reservoir that knew it already, no more: nearly the same.
     assert twice.reward_above[0] == pytest.approx(once.reward_above[0], abs=0.05)
@@ -630,7 +631,7 @@ def test_an_arm_is_looked_at_when_it_is_first_left():
     assert (
         state.reservoir.judged == learning.PRIOR_ARMS + sum(state.places[: state.used] >= 0) > learning.PRIOR_ARMS + 1.0
     )
-    assert 0 < state.reservoir.plays[state.places[0]] < 8
+    assert 0 < state.memory.plays[state.places[0]] < 8
 
 
 # ---------------------------------------------------------------- what changes
@@ -891,7 +892,7 @@ def test_a_used_state_begins_as_a_new_one():
         choice = ask(used, t)
         assert choice == ask(new, t)
         used, new = tell(used, choice, t % 5 / 4), tell(new, choice, t % 5 / 4)
-    assert state_to_json(used.reservoir) == state_to_json(new.reservoir)
+    assert state_to_json(used) == state_to_json(new)
     assert used.experience == new.experience
 
 

@@ -300,8 +300,11 @@ def test_where_nothing_is_estimated_all_room_is_likely(spec):
 def test_a_beta_that_is_told_is_not_watched():
     tail = new_tail(1.5, 10)
     assert begin(tail, np.uint64(1)) == tail
-    for verb in (watch_fresh_arm, watch_reward, watch_moved_arm):
+    for verb in (watch_fresh_arm, watch_moved_arm):
         assert verb(tail, *[0] * (1 if verb is watch_fresh_arm else 2)) is None
+    assert watch_reward(tail, 0, 0.0) is tail
+    assert fast.watch_leaving_arm(tail, 0) is fast.opened(tail, 3) is fast.closed(tail, 3) is tail
+    assert fast.top_of(tail, 0.7) == fast.limited(tail, 0.7, 1, 2) == 0.7
     assert fast.beta_for(tail, 20.0) == cautious_beta(tail, 20.0) == 1.5
     assert fast.fitted(tail, 7) == (tail, 7)
     assert not fast.is_estimated(tail)

@@ -7,9 +7,10 @@ import math
 from manyarms.arithmetic import power
 from manyarms.policies import blackbox as fast
 
+from .learned_top import new_tail
 from .sizes import assumed_horizon, blackbox_size, log
 from .subsample import base_hears, chosen
-from .tail import Tail, estimate_for
+from .tail import estimate_for
 from .twins import calibrated, from_preset, known, new_twin, twin_of
 
 PAPER = {"threshold": 1.0, "log_power": 3.0, "log_base": 2, "log_factor": False, "base_horizon": "block"}
@@ -26,7 +27,7 @@ def blackbox(
 ):
     """``horizon`` is None when unknown. ``new_base(arms, horizon, log_horizon)`` makes a base."""
     t = 1
-    tail = Tail(top)
+    tail = new_tail(beta, top)
     while True:  # one turn for each episode (line 2, and line 10: return to line 3)
         # Line 3: for m = 1, 2, …; beyond ceil(log T) if there are more rounds.
         restart = False
@@ -43,6 +44,7 @@ def blackbox(
             while len(subsample) < size:
                 subsample.append(counts.arms)
                 counts.arms += 1
+            tail.opened(size)
             counts.blocks += 1
             # Line 5: a new instance of the base, told the length of the block (or of the run).
             told = 2**m if base_horizon == "block" else reckoned
@@ -60,7 +62,7 @@ def blackbox(
                 if heard.ask.block == counts.blocks:
                     # Line 8, the changepoint test: the sum of delta-hat_s = 1 - Y_s over the block.
                     if heard.reward is not None:
-                        losses += (top if heard.before is None else heard.before) - heard.reward
+                        losses += (tail.top if heard.before is None else heard.before) - heard.reward
                     base_hears(base, subsample.index(heard.ask.arm), heard, presumed)
                 elif heard.what == "settled" and heard.ask.arm in subsample:
                     base.learn(subsample.index(heard.ask.arm), heard.reward)  # of an arm that stayed
@@ -69,10 +71,12 @@ def blackbox(
                 most_open = max(most_open, len(presumed))
                 log_term = power(log(reckoned, log_base), log_power)
                 bound = threshold * max(float(size), math.sqrt(2.0**m)) * log_term
+                bound = tail.limit(bound, t - (end - 2**m), 2**m)
                 # As many losses more are allowed as there were open asks.
                 restart = losses >= bound + most_open
                 if restart:
                     break
+            tail.closed(subsample)
             if restart:
                 counts.restarts += 1  # line 9: l <- l + 1
                 break

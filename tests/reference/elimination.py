@@ -5,9 +5,10 @@ import itertools
 
 from manyarms.policies import elimination as fast
 
+from .learned_top import new_tail
 from .sizes import assumed_horizon, elimination_size, log
 from .squares import bits_at, uniform
-from .tail import Tail, estimate_for
+from .tail import estimate_for
 from .twins import calibrated, from_preset, known, twin_of
 
 PRESETS = {
@@ -30,7 +31,7 @@ def loss_heard(heard, counts, top):
 def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, cap, warm_start, top):
     """``horizon`` is None when unknown. ``key`` is that of the policy's stream: round t is address (t, 0)."""
     t = 1
-    tail = Tail(top)
+    tail = new_tail(beta, top)
     while True:  # one turn for each episode (line 1, and line 9: return to line 2)
         live = []
         # Line 2: for m = 1, 2, …. T rounds have passed by m = ceil(log T); ours go on if they are asked to.
@@ -47,6 +48,7 @@ def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, 
                 subsample.append(counts.arms)
                 counts.arms += 1
             live = list(subsample)
+            tail.opened(size)
             counts.blocks += 1
             scores = dict.fromkeys(subsample, 0.0)  # sum of IW_s(a) over the block
             end = t + 2**m
@@ -56,7 +58,7 @@ def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, 
                 arm = live[int(uniform(bits_at(key, t, 0)) * len(live))]
                 heard = yield arm, probability
                 t += heard.is_round
-                loss = loss_heard(heard, counts, top)
+                loss = loss_heard(heard, counts, tail.top)
                 if loss is not None and heard.ask.arm in live:
                     if heard.before is None:
                         tail.saw(heard.ask.arm, heard.reward)
@@ -72,6 +74,7 @@ def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, 
                     # "Uniform on G_t" needs some order of G_t to turn a random number into an arm. This
                     # rule (the last one takes the place that falls free) is the only thing taken from
                     # the fast code.
+                    tail.goes(loser)
                     live[live.index(loser)] = live[-1]
                     live.pop()
                 if not live:  # line 7: the restart test
@@ -80,6 +83,7 @@ def elimination(counts, key, *, beta, horizon, threshold, log_base, log_factor, 
                 counts.restarts += 1  # line 8: l <- l + 1
                 break
             # Line 11: the block is over; the next one follows.
+            tail.closed(live)
 
 
 @twin_of("Elimination")

@@ -265,8 +265,6 @@ class Reservoir:
         self.grid = grid
         self.learned = [1.0 / POINTS] * POINTS
         self.judged = self.said = 4.0
-        self.remembered = []  # at most 256 arms
-        self.newest, self.turn, self.replayed = -1, 0, 0
 
     @property
     def masses(self):
@@ -301,48 +299,23 @@ class Reservoir:
         share, reward = self.above(level)
         return reward / share if share > 1e-12 else self.grid.means[-1]
 
-    def remember(self, arm):
-        """In place of the oldest of 256 that was let go, if one was."""
-        if len(self.remembered) < 256:
-            self.remembered.append(arm)
-            self.newest = len(self.remembered) - 1
-            arm.is_known = True
-            return
-        after = [(self.newest + i) % 256 for i in range(1, 257)]
-        free = [place for place in after if not self.remembered[place].is_held]
-        if free:
-            self.newest = free[0]
-            self.remembered[self.newest] = arm
-            arm.is_known = True
-
-    def learn(self, arm, dispersion, rounds):
-        """A step for the arm in place of that before, and for 8 that are remembered, if that many are affordable."""
-        known = len(self.remembered)
-        replays = min(8, known) if self.replayed < 4000 + rounds / 2 else 0
-        is_first = not arm.is_known
-        if is_first:
-            self.remember(arm)
-            if not arm.is_known:
-                return
+    def learn(self, arm, dispersion, others=()):
+        """A step for the arm in place of that before; and shares of one for others."""
+        is_first = arm.known_plays == 0
         judged = self.judged + 1.0 if is_first else self.judged
         step = min(max(power(judged, -0.7), 1.0 / self.said), 0.3)
-        again = min(step, 0.3 / 8)
-        share = known / (judged - 4.0)
         moved = list(self.learned)
         now = self.masses
         if not is_first:
             self.step(moved, now, arm, -step, dispersion)
         arm.known_plays, arm.known_total = float(arm.plays), arm.total
         apart = self.step(moved, now, arm, step, dispersion)
-        for _ in range(replays):
-            other = self.remembered[self.turn]
-            self.step(moved, now, other, again * share if other.is_held else again, dispersion)
-            self.turn = self.turn + 1 if self.turn + 1 < known else 0
+        for other, share in others:
+            self.step(moved, now, other, min(step, 0.3 / 8) * share, dispersion)
         if is_first:
             self.said += min(apart, 1.0)
         total = added([max(mass, 0.0) for mass in moved])
         self.learned, self.judged = [max(mass, 0.0) / total for mass in moved], judged
-        self.replayed += replays
 
     def step(self, moved, now, arm, step, dispersion):
         """Part of the way from what arms are to what this one is, and how far that is in all."""
@@ -350,6 +323,33 @@ class Reservoir:
         away = [new - old for old, new in zip(now, belief, strict=True)]
         moved[:] = [mass + step * one for mass, one in zip(moved, away, strict=True)]
         return added([one * one / (old + 1e-9) for old, one in zip(now, away, strict=True)])
+
+
+class Memory:
+    """At most 256 arms."""
+
+    def __init__(self):
+        self.arms = []
+        self.newest, self.turn, self.replayed = -1, 0, 0
+
+    def has_place_for(self, arm):
+        """Remember it, in place of the oldest that was let go if there are 256."""
+        after = [(self.newest + i) % 256 for i in range(1, 257)]
+        free = [place for place in after if place >= len(self.arms) or not self.arms[place].is_held]
+        if free:
+            self.newest = free[0]
+            self.arms[free[0] : free[0] + 1] = [arm]
+        return bool(free)
+
+    def in_turn(self, number, known, seen):
+        """So many of those known before, each with its share: one that is still held is one of all that were seen."""
+        found = []
+        for _ in range(number):
+            arm = self.arms[self.turn]
+            found.append((arm, known / seen if arm.is_held else 1.0))
+            self.turn = self.turn + 1 if self.turn + 1 < known else 0
+        self.replayed += number
+        return found
 
 
 # ---------------------------------------------------------------- the policy
@@ -363,7 +363,7 @@ class Arm:
         self.plays = self.asked = 0
         self.total = self.last = 0.0  # the total is of its looks alone
         self.look = 8
-        self.is_known, self.is_held = False, True
+        self.is_held = True
         self.known_plays, self.known_total = 0.0, 0.0
         self.believed, self.promise = self.mean, None
 
@@ -376,6 +376,7 @@ class Forager:
         self.grid = Grid(0.0, WIDEST)
         self.watch = Watch()
         self.reservoir = Reservoir(self.grid)
+        self.memory = Memory()
         self.rounds = 0
         self.average = self.kept = self.kept_reward = self.stay = 0.0
         self.is_coin, self.squares, self.scale = True, 0.25, 0.25
@@ -485,12 +486,22 @@ class Forager:
     def look(self, arm, dispersion):
         """Learn of an arm at its looks, and when it is first left."""
         is_due = arm.plays == arm.look
-        if arm.plays > arm.look or not (is_due or (not arm.is_known and self.is_left(arm))):
+        if arm.plays > arm.look or not (is_due or (arm.known_plays == 0 and self.is_left(arm))):
             return
         resets, falls, rises = self.change()
         is_slow = 4 * arm.plays * (resets + falls + rises) < 0.25
         arm.look = 4 * arm.plays if is_due and is_slow else arm.plays
-        self.reservoir.learn(arm, dispersion, self.rounds)
+        self.learn(arm, dispersion)
+
+    def learn(self, arm, dispersion):
+        """If there is a place for it, with 8 others, if so many steps more are affordable."""
+        known, memory = len(self.memory.arms), self.memory
+        is_first = arm.known_plays == 0
+        if is_first and not memory.has_place_for(arm):
+            return
+        number = min(8, known) if memory.replayed < 4000 + self.rounds / 2 else 0
+        seen = self.reservoir.judged + (1.0 if is_first else 0.0) - 4.0
+        self.reservoir.learn(arm, dispersion, memory.in_turn(number, known, seen))
 
     # The grid.
 

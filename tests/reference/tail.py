@@ -30,6 +30,20 @@ class Tail:
         while self.levels < 16 and top ** -(2.0 ** (self.levels + 1)) <= 8.0:
             self.levels += 1
 
+    # What a learned top would hear of.
+
+    def goes(self, arm):
+        pass
+
+    def closed(self, arms):
+        pass
+
+    def opened(self, size):
+        pass
+
+    def limit(self, limit, rounds, length):
+        return limit
+
     def saw(self, arm, reward):
         n, before = self.arms.get(arm, (0, 1.0))
         n += 1

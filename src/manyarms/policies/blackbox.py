@@ -18,7 +18,8 @@ that covers the end of the block. Blocks go on beyond m = ceil(log T). A horizon
 so that its logarithm is not 0. ``warm_start`` (off in the paper, on in the calibrated preset) lets the arms that the
 base has played at least their share of a block, its length / its arms, stay in the next one's subsample, which
 fresh arms fill up; the base forgets all. ``beta="auto"`` estimates beta anew for every block (`policies.tail`); should
-that make the subsample smaller than such arms are many, they all stay.
+that make the subsample smaller than such arms are many, they all stay. ``top="auto"`` learns the top anew for every
+block (`policies.learned_top`); then a block that earns less than random arms would, beyond luck, has lost too much.
 """
 
 import dataclasses
@@ -34,11 +35,12 @@ from ..bases.ucb import UCB, Greedy
 from ..compiled import kernel, place_in, rarely, replaced
 from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register, relocate, renew, verb
 from ..contract import learn as base_learns
-from ..specs import Flag, Fraction, Positive, among, number, of_kind
+from ..specs import Flag, Positive, among, number, of_kind
 from ..streams import UNSET_KEY
 from . import blocks
 from . import tail as tails
 from .base import DOUBLING, Horizon, LogBase, logarithm
+from .learned_top import LearnedTop, tail_for
 
 # The text: base-2 logarithms (the appendix says so), the constant left open and set to 1.
 PAPER: dict[str, Any] = {
@@ -66,7 +68,7 @@ class BlackboxSettings(NamedTuple):
     log_base: float
     log_factor: bool
     block_horizon: bool  # whether the base is told the length of the block, not of the run
-    top: float
+    top: float  # unless it is learned
     horizon: int = 0  # 0: unknown
 
 
@@ -88,7 +90,7 @@ class BlackboxState(NamedTuple):
 
     settings: BlackboxSettings
     base: Any
-    tail: tails.ToldBeta | tails.Tail  # what is known of beta
+    tail: tails.ToldBeta | tails.Tail | LearnedTop  # what is known of beta and top
     start: ColdStart | WarmStart
     note: NDArray[np.float64]  # why the last restart happened
     key: int = UNSET_KEY  # of the policy's random stream
@@ -135,7 +137,8 @@ class Blackbox(tails.SubsamplingPolicy):
     warm_start
         Whether arms with at least their share of the plays stay when a block ends without a restart.
     top
-        The mean from which losses are counted.
+        The mean from which losses are counted, or ``"auto"``: learned as the run goes. Nothing is proved then;
+        docs/theory/learned-top.md says what is measured.
     horizon
         T, which enters only in logarithms. None: that of the simulation, or unknown when
         live; ``"doubling"``: unknown. An unknown horizon is taken to be the power of two
@@ -149,6 +152,14 @@ class Blackbox(tails.SubsamplingPolicy):
     >>> result = ma.simulate(policy, world, horizon=2000, replications=4, seed=1)
     >>> bool(result.final_regret("Blackbox").mean() < 1000)
     True
+
+    Click rates of up to 5 %, which it is not told:
+
+    >>> clicks = ma.World(ma.PowerLaw(beta=1.0, top=0.05))
+    >>> policies = [ma.Blackbox(base=ma.UCB(), beta="auto", top="auto"), ma.UniformPlay()]
+    >>> result = ma.simulate(policies, clicks, horizon=50_000, replications=4, seed=1)
+    >>> bool(result.final("Blackbox", "reward").mean() > 1.15 * result.final("UniformPlay", "reward").mean())
+    True
     """
 
     presets: ClassVar = PRESETS
@@ -161,6 +172,7 @@ class Blackbox(tails.SubsamplingPolicy):
         {"base": UCB(), "beta": 1.0},
         {"base": UCB(), "beta": 0.5, "preset": "published", "threshold": 0.02, "log_power": 1.0, "horizon": DOUBLING},
         {"base": Greedy(), "beta": "auto", "threshold": 0.1, "warm_start": True},
+        {"base": UCB(), "beta": "auto", "threshold": 0.1, "top": "auto"},
     )
 
     base: Annotated[Base, of_kind(Base, "ma.UCB()")]
@@ -171,7 +183,7 @@ class Blackbox(tails.SubsamplingPolicy):
     log_base: LogBase | None = None
     log_factor: Flag | None = None
     base_horizon: Annotated[str, among(("block", "run"))] | None = None
-    top: Fraction = 1.0
+    top: tails.Top = 1.0
     horizon: Horizon = None
     warm_start: Flag | None = None
 
@@ -205,7 +217,7 @@ class Blackbox(tails.SubsamplingPolicy):
         return BlackboxState(
             settings=self.settings(),
             base=self.base.start(slots),
-            tail=tails.new_tail(self.beta, slots, self.top),
+            tail=tail_for(self.beta, self.top, slots),
             start=new_start(self.chosen()["warm_start"], slots),
             note=blocks.empty_note(),
         )
@@ -219,7 +231,11 @@ class Blackbox(tails.SubsamplingPolicy):
 
     def explain(self, state: BlackboxState) -> dict[str, Any]:
         """Where it stands, and the last restart: the block's losses against the threshold."""
-        own = {"loss": state.loss, "threshold": state.limit, "last_restart": blocks.read_note(state.note)}
+        own = {
+            "loss": state.loss,
+            "threshold": float(limit_now(state)),
+            "last_restart": blocks.read_note(state.note),
+        }
         return blocks.explained_block(state) | own | tails.explained(state.tail, float(state.block.rank))
 
 
@@ -255,7 +271,7 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
     return replaced(
         state,
         base=renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base)),
-        tail=tail,
+        tail=tails.opened(tail, size),
         start=start,
         first_arm=state.counts.arms - kept,
         block=replaced(block, size=size),
@@ -283,11 +299,11 @@ def ask(state: BlackboxState, round: int) -> Choice:
 
 def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     """Let the base learn, sum the losses, and go on, open the next block, or restart."""
-    tails.watch_reward(state.tail, choice.slot, reward)
     told = replaced(
         state,
+        tail=tails.watch_reward(state.tail, choice.slot, reward),
         base=base_learns(state.base, choice, reward),
-        loss=state.loss + (state.settings.top - reward),
+        loss=state.loss + (top_now(state) - reward),
         block=blocks.after_round(state.block),
     )
     return after_block(told) if rarely(has_lost_too_much(told) | (told.block.left == 0)) else told
@@ -313,13 +329,13 @@ def settle(state: BlackboxState, choice: Choice, presumed: float, reward: float)
         slot = slot_in(state.start, state.first_arm, choice.arm)
         if slot < 0:
             return replaced(state, counts=blocks.with_ignored(state.counts))
-        tails.watch_reward(state.tail, slot, reward)
-        return replaced(state, base=base_learns(state.base, replaced(choice, slot=slot), reward))
-    tails.watch_reward(state.tail, choice.slot, reward)
+        base = base_learns(state.base, replaced(choice, slot=slot), reward)
+        return replaced(state, tail=tails.watch_reward(state.tail, slot, reward), base=base)
     told = replaced(
         state,
+        tail=tails.watch_reward(state.tail, choice.slot, reward),
         base=blocks.base_after_answer(state.base, choice, presumed, reward),
-        loss=state.loss + (state.settings.top - reward),
+        loss=state.loss + (top_now(state) - reward),
         awaited=state.awaited - 1,
     )
     return after_block(told) if has_lost_too_much(told) else told
@@ -343,9 +359,22 @@ def correct(state: BlackboxState, choice: Choice, told: float, reward: float) ->
 
 
 @kernel
-def has_lost_too_much(state: BlackboxState) -> bool:
+def top_now(state: BlackboxState) -> Any:
+    """The mean from which losses are counted."""
+    return tails.top_of(state.tail, state.settings.top)
+
+
+@kernel
+def limit_now(state: BlackboxState) -> Any:
+    """What the block may lose in as many rounds, but for what late answers cost."""
+    block = state.block
+    return tails.limited(state.tail, state.limit, block.length - block.left, block.length)
+
+
+@kernel
+def has_lost_too_much(state: BlackboxState) -> Any:
     """Whether the losses of the block reach the limit, beside what late answers cost: a loss for each that was out."""
-    return state.loss >= state.limit + state.most_awaited
+    return state.loss >= limit_now(state) + state.most_awaited
 
 
 @kernel
@@ -354,10 +383,11 @@ def after_block(state: BlackboxState) -> BlackboxState:
     restarts = has_lost_too_much(state)
     counts = state.counts
     if restarts:
-        blocks.write_note(state.note, state.block, state.loss, state.limit + state.most_awaited)
+        blocks.write_note(state.note, state.block, state.loss, limit_now(state) + state.most_awaited)
         counts = blocks.with_restart(counts)
+    tail = tails.closed(state.tail, state.block.size)
     start = without_arms(state.start) if restarts else with_good_arms(state.start, state)
-    return open_block(replaced(state, counts=counts), 1 if restarts else state.block.rank + 1, start)
+    return open_block(replaced(state, tail=tail, counts=counts), 1 if restarts else state.block.rank + 1, start)
 
 
 def follow(state: BlackboxState, world: Any) -> BlackboxState:

@@ -37,6 +37,7 @@ from ..specs import Count
 from . import watch as watching
 from .base import Policy
 from .blocks import NO_COUNTS, register_policy, with_arm, with_block, with_ignored
+from .dispersion import FIRST_NOISE, Noise, after_difference, dispersion_of, pace
 from .grid import (
     EDGE,
     FINEST,
@@ -59,26 +60,20 @@ from .grid import (
 )
 from .insight import insight
 from .learned_reservoir import (
+    FIRST_LOOK,
+    Known,
     LearnedReservoir,
-    affordable_replays,
     fresh_excess,
-    let_go,
     mean_above,
     new_reservoir,
     opened_reservoir,
     sum_up,
-    with_arm_learned,
 )
+from .memory import Memory, affordable_replays, let_go, new_memory, opened_memory, with_arm_remembered
 from .watch import MODELS, WATCHED, Watch, new_watch, opened_watch
-
-FIRST_LOOK = 8
-"""The reservoir learns of an arm after so many plays, at the latest; then after four times as many, and so on."""
 
 LOOK_WITHIN = 0.25
 """While arms change by less than that within a look: log-odds, or the probability of a reset."""
-
-LEAST_DISPERSION = 1e-4
-"""Rewards without any noise are taken for as noisy as this: a likelihood needs some."""
 
 REGRID = 1.1
 """The grid is looked at again when there are so many times as many rounds."""
@@ -107,18 +102,6 @@ NOTHING_LEARNED = Experience()
 """Before the first reward."""
 
 
-class Noise(NamedTuple):
-    """By how much rewards vary."""
-
-    is_coin: int = 1  # whether all rewards were 0 or 1
-    squares: float = 0.25  # half the squared differences of two rewards in a row of an arm, fading
-    scale: float = 0.25  # the same sum if rewards were coins
-
-
-FIRST_NOISE = Noise()
-"""Coins, until a reward says otherwise."""
-
-
 class Leader(NamedTuple):
     """The slot with the largest value, and a bound: no other has more than that."""
 
@@ -138,6 +121,7 @@ class ForagerState(NamedTuple):
     grid: Grid
     watch: Watch
     reservoir: LearnedReservoir
+    memory: Memory
     masses: NDArray[np.float64]  # slot, point -> what is believed of an arm, without its open asks
     arms: NDArray[np.int64]  # slot -> arm; -1: none
     plays: NDArray[np.int64]  # slot -> rewards told
@@ -148,7 +132,7 @@ class ForagerState(NamedTuple):
     totals: NDArray[np.float64]  # slot -> rewards of its looks
     last: NDArray[np.float64]  # slot -> the last reward
     looks: NDArray[np.int64]  # slot -> the play at which the reservoir learns of it next, or did for the last time
-    places: NDArray[np.int64]  # slot -> where the reservoir remembers it; -1: it does not know of it
+    places: NDArray[np.int64]  # slot -> where it is remembered; -1: the reservoir does not know of it
     used: int = 0  # slots that had an arm at some time
     experience: Experience = NOTHING_LEARNED
     noise: Noise = FIRST_NOISE
@@ -223,6 +207,7 @@ class Forager(Policy):
             grid=new_grid(),
             watch=new_watch(),
             reservoir=new_reservoir(),
+            memory=new_memory(),
             masses=np.zeros(slots * POINTS),
             arms=whole(),
             plays=whole(),
@@ -256,12 +241,6 @@ class Forager(Policy):
 
 
 @kernel
-def pace(rounds: int) -> float:
-    """How far an average moves to its newest value, for weights s (s + 1)."""
-    return 3.0 / (rounds + 2.0)
-
-
-@kernel
 def after_reward(experience: Experience, reward: float, is_kept: bool, plays: int) -> Experience:
     """One more round, of an arm with so many plays behind it."""
     step = pace(experience.rounds + 1)
@@ -279,28 +258,6 @@ def after_reward(experience: Experience, reward: float, is_kept: bool, plays: in
 def earned_when_kept(experience: Experience) -> float:
     """The average reward of plays of arms that were good enough."""
     return experience.kept_reward / experience.kept if experience.kept > 1e-9 else 0.0
-
-
-@kernel
-def after_difference(noise: Noise, reward: float, last: float, mean: float, plays: int, rounds: int) -> Noise:
-    """Two rewards in a row of one arm differ by the noise alone, or nearly."""
-    is_coin = 1 if noise.is_coin == 1 and (reward == 0.0 or reward == 1.0) else 0
-    if is_coin == 1 or plays == 0:
-        return replaced(noise, is_coin=is_coin)
-    left = 1.0 - pace(rounds)
-    return Noise(
-        is_coin=0,
-        squares=noise.squares * left + 0.5 * (reward - last) * (reward - last),
-        scale=noise.scale * left + max(mean * (1.0 - mean), 1e-6),
-    )
-
-
-@kernel
-def dispersion_of(noise: Noise, spacing: float) -> float:
-    """The variance of rewards over that of coins; no less than the grid can show."""
-    if noise.is_coin == 1:
-        return 1.0
-    return min(max(noise.squares / noise.scale, 0.25 * spacing * spacing, LEAST_DISPERSION), 1.0)
 
 
 @kernel
@@ -429,12 +386,13 @@ def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState
     ahead = 4 * plays
     is_slow = ahead * (change.resets + change.falls + change.rises) < LOOK_WITHIN
     state.looks[slot] = ahead if plays == look and is_slow else plays
-    replays = affordable_replays(state.reservoir, state.experience.rounds)
-    reservoir, place = with_arm_learned(
-        state.reservoir, state.grid, state.places[slot], plays, state.totals[slot], replays, dispersion
+    now = Known(plays=float(plays), total=state.totals[slot])
+    replays = affordable_replays(state.memory, state.experience.rounds)
+    memory, reservoir, place = with_arm_remembered(
+        state.memory, state.reservoir, state.grid, state.places[slot], now, replays, dispersion
     )
     state.places[slot] = place
-    return replaced(state, reservoir=reservoir)
+    return replaced(state, memory=memory, reservoir=reservoir)
 
 
 @kernel
@@ -542,7 +500,7 @@ def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
         watching.start_watching(state.watch, slot, state.reservoir.masses, state.means)
     watching.fade(state.watch, 1.0 / (drawn + 3.0))
     if slot < state.used:
-        let_go(state.reservoir, state.places[slot])
+        let_go(state.memory, state.places[slot])
     state.arms[slot] = drawn
     state.plays[slot] = 0
     state.asked[slot] = 0
@@ -602,6 +560,7 @@ def begin(state: ForagerState, key: int) -> ForagerState:
         state,
         grid=grid,
         reservoir=opened_reservoir(state.reservoir, grid),
+        memory=opened_memory(state.memory),
         watch=opened_watch(state.watch),
         used=0,
         experience=NOTHING_LEARNED,

@@ -1,7 +1,7 @@
 """What arms are, learned from arms: masses on a grid of means.
 
-Each arm moves the masses by one step of expectation maximisation, and so do some of those that are remembered: steps
-for new arms alone would be too few to find what all arms together say.
+Each arm moves the masses by one step of expectation maximisation. What was made of it before, if the reservoir learned
+of it before, is taken out: no arm counts twice.
 """
 
 from typing import Any, NamedTuple
@@ -30,25 +30,12 @@ UNSEEN = 1.0
 LUCK = 4.0
 """but that its log-odds may be larger by this."""
 
+FIRST_LOOK = 8
+"""The reservoir learns of an arm after so many plays, at the latest; then after four times as many, and so on."""
+
 
 ALIKE = 0.05
 """Such a share of what was learned goes to each neighbour on the grid: arms are like those that were seen, nearly."""
-
-REMEMBERED = 256
-"""So many arms are remembered: what they paid. One step for each arm is far from what a likelihood says of all of them:
-a few plays of an arm tell little, and what was thought of arms at first would stay for long."""
-
-REPLAYS = 8
-"""With each arm that is learned of, steps are made for so many of those that are remembered,"""
-
-LONGEST_REPLAYS = 0.3
-"""that move the reservoir by no more than this in all,"""
-
-REPLAYS_AT_FIRST = 4000
-"""while there were no more of them than this,"""
-
-ROUNDS_A_REPLAY = 2
-"""and one more in so many rounds: what learning may cost."""
 
 
 class LearnedReservoir(NamedTuple):
@@ -58,14 +45,15 @@ class LearnedReservoir(NamedTuple):
     learned: NDArray[np.float64]  # point -> the same, from arms alone
     share_above: NDArray[np.float64]  # point -> mass from there on
     reward_above: NDArray[np.float64]  # point -> the same, times means
-    plays: NDArray[np.float64]  # remembered arm -> its plays
-    totals: NDArray[np.float64]  # remembered arm -> their rewards
-    held: NDArray[np.int64]  # remembered arm -> 1 while it may be played again
-    newest: int = -1  # the place where an arm was last remembered
-    turn: int = 0  # the place that is looked at next
-    replayed: int = 0  # steps made for remembered arms
     judged: float = PRIOR_ARMS  # arms that it has learned of
     said: float = PRIOR_ARMS  # the sum of what they said: how far they are from the reservoir, 1 at most
+
+
+class Known(NamedTuple):
+    """What the reservoir is told of an arm: its rewards so far."""
+
+    plays: float
+    total: float
 
 
 def new_reservoir() -> LearnedReservoir:
@@ -75,9 +63,6 @@ def new_reservoir() -> LearnedReservoir:
         learned=np.zeros(POINTS),
         share_above=np.zeros(POINTS + 1),
         reward_above=np.zeros(POINTS + 1),
-        plays=np.zeros(REMEMBERED),
-        totals=np.zeros(REMEMBERED),
-        held=np.zeros(REMEMBERED, dtype=np.int64),
     )
 
 
@@ -86,11 +71,7 @@ def opened_reservoir(reservoir: LearnedReservoir, grid: Grid) -> LearnedReservoi
     """Nothing is known."""
     for k in range(POINTS):
         reservoir.learned[k] = 1.0 / POINTS
-    for place in range(REMEMBERED):
-        reservoir.plays[place] = 0.0
-        reservoir.totals[place] = 0.0
-        reservoir.held[place] = 0
-    clean = replaced(reservoir, newest=-1, turn=0, replayed=0, judged=PRIOR_ARMS, said=PRIOR_ARMS)
+    clean = replaced(reservoir, judged=PRIOR_ARMS, said=PRIOR_ARMS)
     sum_up(clean, grid)
     return clean
 
@@ -159,40 +140,16 @@ def mean_above(reservoir: LearnedReservoir, grid: Grid, level: float) -> Any:
 
 
 @kernel
-def remembered(reservoir: LearnedReservoir) -> int:
-    """How many arms."""
-    return min(int(reservoir.judged - PRIOR_ARMS), REMEMBERED)
+def step_of(reservoir: LearnedReservoir, is_first: bool) -> float:
+    """By how much an arm moves the reservoir, if it is learned of for the first time or not."""
+    judged = reservoir.judged + 1.0 if is_first else reservoir.judged
+    return min(max(power(judged, -FORGETTING), 1.0 / reservoir.said), LONGEST_STEP)
 
 
 @kernel
-def next_place(reservoir: LearnedReservoir) -> int:
-    """Where to remember one more arm: in place of the oldest that will not be played again; -1 if all may."""
-    place = reservoir.newest
-    for _ in range(REMEMBERED):
-        place = place + 1 if place + 1 < REMEMBERED else 0
-        if reservoir.held[place] == 0:
-            return place
-    return -1
-
-
-@kernel
-def let_go(reservoir: LearnedReservoir, place: int) -> None:
-    """The arm that is remembered there will not be played again."""
-    if place >= 0:
-        reservoir.held[place] = 0
-
-
-@kernel
-def affordable_replays(reservoir: LearnedReservoir, rounds: int) -> int:
-    """How many steps to make for remembered arms, after so many rounds."""
-    is_affordable = reservoir.replayed < REPLAYS_AT_FIRST + rounds / ROUNDS_A_REPLAY
-    return min(REPLAYS, remembered(reservoir)) if is_affordable else 0
-
-
-@kernel
-def add_step(reservoir: LearnedReservoir, grid: Grid, place: int, step: float, dispersion: float) -> float:
-    """Into ``grid.cells``: a step for a remembered arm; and how far it is from the reservoir."""
-    believe(grid, reservoir.masses, 0, reservoir.totals[place], reservoir.plays[place], dispersion)
+def add_step(reservoir: LearnedReservoir, grid: Grid, known: Known, step: float, dispersion: float) -> float:
+    """Into ``grid.cells``: a step for an arm; and how far it is from the reservoir."""
+    believe(grid, reservoir.masses, 0, known.total, float(known.plays), dispersion)
     said = 0.0
     for k in range(POINTS):
         away = grid.belief[k] - reservoir.masses[k]
@@ -202,50 +159,39 @@ def add_step(reservoir: LearnedReservoir, grid: Grid, place: int, step: float, d
 
 
 @kernel
-def with_arm_learned(
-    reservoir: LearnedReservoir, grid: Grid, place: int, plays: int, total: float, replays: int, dispersion: float
-) -> tuple[LearnedReservoir, int]:
-    """Steps of expectation maximisation for an arm and for some that are remembered; and where it is remembered now.
-
-    What was made of the arm before, if it is known already, is taken out.
-
-    ``place`` is where it was before, or -1. An arm for which there is no place teaches nothing.
-    """
-    is_first = place < 0
-    if is_first:
-        place = next_place(reservoir)
-        if place < 0:
-            return reservoir, place
-        reservoir.held[place] = 1
-    judged = reservoir.judged + 1.0 if is_first else reservoir.judged
-    step = min(max(power(judged, -FORGETTING), 1.0 / reservoir.said), LONGEST_STEP)
+def add_arm(
+    reservoir: LearnedReservoir, grid: Grid, before: Known, now: Known, step: float, dispersion: float
+) -> float:
+    """Into ``grid.cells``: what was learned, and a step for an arm, in place of that before; how far it is away."""
     for k in range(POINTS):
         grid.cells[k] = reservoir.learned[k]
-    if not is_first:
-        add_step(reservoir, grid, place, -step, dispersion)
-    reservoir.plays[place] = plays
-    reservoir.totals[place] = total
-    said = add_step(reservoir, grid, place, step, dispersion)
-    arms = remembered(reservoir)
-    # One that is still held when others of its time are forgotten is one of all arms, not one of those remembered.
-    share = arms / (judged - PRIOR_ARMS)
-    turn = reservoir.turn
-    again = min(step, LONGEST_REPLAYS / REPLAYS)
-    for _ in range(replays):
-        add_step(reservoir, grid, turn, again * share if reservoir.held[turn] == 1 else again, dispersion)
-        turn = turn + 1 if turn + 1 < arms else 0
-    summed = 0.0
+    if before.plays > 0:
+        add_step(reservoir, grid, before, -step, dispersion)
+    return add_step(reservoir, grid, now, step, dispersion)
+
+
+@kernel
+def with_steps(reservoir: LearnedReservoir, grid: Grid, is_first: bool, said: float) -> LearnedReservoir:
+    """The reservoir with the steps in ``grid.cells``, for an arm that said so much."""
+    total = 0.0
     for k in range(POINTS):
-        summed += max(grid.cells[k], 0.0)
+        total += max(grid.cells[k], 0.0)
     for k in range(POINTS):
-        reservoir.learned[k] = max(grid.cells[k], 0.0) / summed
+        reservoir.learned[k] = max(grid.cells[k], 0.0) / total
     learned = replaced(
         reservoir,
-        newest=place if is_first else reservoir.newest,
-        turn=turn,
-        replayed=reservoir.replayed + replays,
-        judged=judged,
+        judged=reservoir.judged + 1.0 if is_first else reservoir.judged,
         said=reservoir.said + min(said, 1.0) if is_first else reservoir.said,
     )
     sum_up(learned, grid)
-    return learned, place
+    return learned
+
+
+@kernel
+def with_arm_learned(
+    reservoir: LearnedReservoir, grid: Grid, before: Known, now: Known, dispersion: float
+) -> LearnedReservoir:
+    """One step of expectation maximisation: what is made of an arm now replaces what was made of it before."""
+    is_first = before.plays == 0
+    said = add_arm(reservoir, grid, before, now, step_of(reservoir, is_first), dispersion)
+    return with_steps(reservoir, grid, is_first, said)

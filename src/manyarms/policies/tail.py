@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from ..arithmetic import BIAS, FRACTION_BITS, word_of
 from ..compiled import kernel, load_both, replaced, store_both
 from ..contract import register, verb
-from ..specs import positive
+from ..specs import fraction, positive
 from .base import Policy
 
 AUTO = "auto"
-"""For ``beta``: unknown, and estimated from the rewards."""
+"""For ``beta`` and ``top``: unknown, and estimated from the rewards."""
 
 LEAST_BETA, MOST_BETA = 0.1, 8.0
 """What an estimate is held within. The upper end bounds how many arms a policy needs room for."""
@@ -80,7 +80,17 @@ def checked_beta(owner: str, name: str, beta: Any) -> float | str:
     return positive(owner, name, beta)
 
 
+def checked_top_or_auto(owner: str, name: str, top: Any) -> float | str:
+    """A top as its spec keeps it."""
+    if isinstance(top, str):
+        if top != AUTO:
+            raise ValueError(f"{owner}: {name} must be a number in [0, 1] or {AUTO!r}, not {top!r}")
+        return AUTO
+    return fraction(owner, name, top)
+
+
 Beta = Annotated[float | str, checked_beta]
+Top = Annotated[float | str, checked_top_or_auto]
 
 
 class SubsamplingPolicy(Policy, abstract=True):
@@ -94,8 +104,15 @@ class SubsamplingPolicy(Policy, abstract=True):
 
     @property
     def takes_corrections(self) -> bool:  # type: ignore[override]
-        """Sums can be corrected. What an arm survived, from which beta is estimated, cannot."""
-        return not isinstance(self.beta, str) and getattr(getattr(self, "base", None), "takes_corrections", True)
+        """Sums can be corrected. What an arm survived or was known by, from which beta and top are learned, cannot."""
+        if isinstance(self.beta, str) or isinstance(getattr(self, "top", 1.0), str):
+            return False
+        return getattr(getattr(self, "base", None), "takes_corrections", True)
+
+    def settings(self) -> Any:
+        """The spec in numbers. A top that is learned is not among them: it is in the state's ``tail``."""
+        found = super().settings()
+        return found._replace(top=1.0) if isinstance(getattr(found, "top", 1.0), str) else found
 
     @abc.abstractmethod
     def slots_for(self, beta: float, rounds: int) -> int:
@@ -134,9 +151,9 @@ def usable_levels(top: float) -> int:
     return levels
 
 
-def checked_top(owner: str, beta: float | str, top: float) -> None:
+def checked_top(owner: str, beta: float | str, top: float | str) -> None:
     """Below this, beta cannot be estimated."""
-    if isinstance(beta, str) and top < 0.01:
+    if isinstance(beta, str) and not isinstance(top, str) and top < 0.01:
         raise ValueError(f"{owner}: beta={AUTO!r} needs a top of at least 0.01, not {top!r}; tell it beta as a number")
 
 
@@ -163,14 +180,40 @@ is_estimated = verb("is_estimated")
 watch_fresh_arm = verb("watch_fresh_arm")
 # watch_moved_arm(tail, source, target) -> None. An arm has moved from one slot to another.
 watch_moved_arm = verb("watch_moved_arm")
-# watch_reward(tail, slot, reward) -> None. Count the reward of the arm in a slot.
+# watch_reward(tail, slot, reward) -> tail. Count the reward of the arm in a slot.
 watch_reward = verb("watch_reward")
+# watch_leaving_arm(tail, slot) -> tail. The arm in a slot is about to go.
+watch_leaving_arm = verb("watch_leaving_arm")
 # beta_for(tail, log_rounds) -> beta for a run, or a block, of 2^log_rounds rounds.
 beta_for = verb("beta_for")
 # cautious_beta(tail, log_rounds) -> the same on the safe side, for policies that keep one arm at a time.
 cautious_beta = verb("cautious_beta")
 # fitted(tail, wanted) -> (tail, size). A subsample as large as wanted, if there is room for it; the tail takes note.
 fitted = verb("fitted")
+# opened(tail, size) -> tail. A block of so many arms has been opened.
+opened = verb("opened")
+# closed(tail, size) -> tail. A block is over, and the arms in its first slots, so many, may go.
+closed = verb("closed")
+# top_of(tail, told) -> the mean from which losses are counted: that which was told, unless it is learned.
+top_of = verb("top_of")
+# limited(tail, limit, rounds, length) -> the losses at which a block of that length has lost too much after so many
+# rounds: the limit, or less, where it is known what random arms earn.
+limited = verb("limited")
+
+
+def same(tail: Any, number: int) -> Any:
+    """For kinds that have nothing to learn of that."""
+    return tail
+
+
+def told_limit(tail: Any, limit: float, rounds: int, length: int) -> float:
+    """For kinds that do not know what random arms earn."""
+    return limit
+
+
+def told_top(tail: Any, told: float) -> float:
+    """For kinds that do not learn it."""
+    return told
 
 
 def told(tail: ToldBeta, log_rounds: float) -> float:
@@ -184,10 +227,15 @@ register(
     is_estimated=lambda tail: False,
     watch_fresh_arm=lambda tail, slot: None,
     watch_moved_arm=lambda tail, source, target: None,
-    watch_reward=lambda tail, slot, reward: None,
+    watch_reward=lambda tail, slot, reward: tail,
+    watch_leaving_arm=same,
     beta_for=told,
     cautious_beta=told,
     fitted=lambda tail, wanted: (tail, wanted),
+    opened=same,
+    closed=same,
+    top_of=told_top,
+    limited=told_limit,
 )
 
 
@@ -214,7 +262,7 @@ def watch_moved(tail: Tail, source: int, target: int) -> None:
     tail.alive[target] = tail.alive[source]
 
 
-def watch(tail: Tail, slot: int, reward: float) -> None:
+def watch(tail: Tail, slot: int, reward: float) -> Tail:
     """Let the arm die of its loss, as far as it can be alive."""
     plays, alive = load_both(tail.plays, tail.alive, slot)
     if alive != 0.0:
@@ -228,6 +276,7 @@ def watch(tail: Tail, slot: int, reward: float) -> None:
             tail.deaths[level] += alive - survives
             tail.survivals[level] += survives / n
             store_both(tail.plays, tail.alive, slot, n, survives)
+    return tail
 
 
 def fitted_tail(tail: Tail, wanted: int) -> tuple[Tail, int]:
@@ -304,12 +353,19 @@ register(
     watch_fresh_arm=watch_fresh,
     watch_moved_arm=watch_moved,
     watch_reward=watch,
+    watch_leaving_arm=same,
     beta_for=estimated_beta,
     cautious_beta=cautious_estimate,
     fitted=fitted_tail,
+    opened=same,
+    closed=same,
+    top_of=told_top,
+    limited=told_limit,
 )
 
 
-def explained(tail: ToldBeta | Tail, log_rounds: float) -> dict[str, Any]:
-    """For ``explain``: the estimate, if beta is one."""
-    return {"beta": float(beta_for(tail, log_rounds))} if is_estimated(tail) else {}
+def explained(tail: Any, log_rounds: float) -> dict[str, Any]:
+    """For ``explain``: the estimate, if beta is one, and the top, if it is learned."""
+    beta = {"beta": float(beta_for(tail, log_rounds))} if is_estimated(tail) else {}
+    top = float(top_of(tail, math.nan))
+    return beta if math.isnan(top) else beta | {"top": top}

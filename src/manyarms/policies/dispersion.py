@@ -1,0 +1,48 @@
+"""By how much rewards vary, as a share of what coins would: learned from two rewards in a row of the same arm."""
+
+from typing import NamedTuple
+
+from ..compiled import kernel, replaced
+
+LEAST_DISPERSION = 1e-4
+"""Rewards without any noise are taken for as noisy as this: a likelihood needs some."""
+
+
+class Noise(NamedTuple):
+    """By how much rewards vary."""
+
+    is_coin: int = 1  # whether all rewards were 0 or 1
+    squares: float = 0.25  # half the squared differences of two rewards in a row of an arm, fading
+    scale: float = 0.25  # the same sum if rewards were coins
+
+
+FIRST_NOISE = Noise()
+"""Coins, until a reward says otherwise."""
+
+
+@kernel
+def pace(rounds: int) -> float:
+    """How far an average moves to its newest value, for weights s (s + 1)."""
+    return 3.0 / (rounds + 2.0)
+
+
+@kernel
+def after_difference(noise: Noise, reward: float, last: float, mean: float, plays: int, rounds: int) -> Noise:
+    """Two rewards in a row of one arm differ by the noise alone, or nearly."""
+    is_coin = 1 if noise.is_coin == 1 and (reward == 0.0 or reward == 1.0) else 0
+    if is_coin == 1 or plays == 0:
+        return replaced(noise, is_coin=is_coin)
+    left = 1.0 - pace(rounds)
+    return Noise(
+        is_coin=0,
+        squares=noise.squares * left + 0.5 * (reward - last) * (reward - last),
+        scale=noise.scale * left + max(mean * (1.0 - mean), 1e-6),
+    )
+
+
+@kernel
+def dispersion_of(noise: Noise, spacing: float) -> float:
+    """The variance of rewards over that of coins; no less than the grid can show."""
+    if noise.is_coin == 1:
+        return 1.0
+    return min(max(noise.squares / noise.scale, 0.25 * spacing * spacing, LEAST_DISPERSION), 1.0)
