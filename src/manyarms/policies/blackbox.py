@@ -172,7 +172,7 @@ class Blackbox(tails.SubsamplingPolicy):
         {"base": UCB(), "beta": 1.0},
         {"base": UCB(), "beta": 0.5, "preset": "published", "threshold": 0.02, "log_power": 1.0, "horizon": DOUBLING},
         {"base": Greedy(), "beta": "auto", "threshold": 0.1, "warm_start": True},
-        {"base": UCB(), "beta": "auto", "threshold": 0.1, "top": "auto"},
+        {"base": UCB(), "beta": "auto", "threshold": 0.03, "top": "auto"},
     )
 
     base: Annotated[Base, of_kind(Base, "ma.UCB()")]
