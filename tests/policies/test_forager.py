@@ -284,7 +284,7 @@ def interleaved(spec, seed, rounds, waits):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("keep", "most"), [(2, 3), (4, 40), (32, 256)])
 def test_late_rewards_count_as_for_the_twin(keep, most, seed):
-    happened = interleaved(ma.Forager(keep=keep, most=most), seed, 350, waits=30)
+    happened = interleaved(ma.Forager(keep=keep, most=most), seed, 500, waits=30)
     assert happened["lost"] >= 5
     if keep < 32:
         assert happened["beyond keep"] >= 5
