@@ -7,8 +7,9 @@ to know what it makes, what its arms are worth now, and what may be out there.
 1. *Arms.* What an arm is worth is not known, but believed: as masses on a grid of means (`grid`). A reward multiplies
    them by its likelihood, and a play moves them as arms are believed to change. A fresh arm is believed to be what
    arms are: the reservoir.
-2. *Reservoir.* It is learned from arms, one step of expectation maximisation for each: when an arm is first left, or
-   has been played 8 times; and again at 32 plays, 128, … while arms do not change within so many.
+2. *Reservoir.* It is learned from arms, one step of expectation maximisation for each (`learned_reservoir`): when an
+   arm is first left, or has been played 8 times; and again at 32 plays, 128, … while arms do not change within so many.
+   Each is followed by steps for some that are remembered (`memory`).
 3. *Change.* A few arms are watched by models of change, side by side (`watch`); the best of late is believed. Whatever
    it says, one reset in a run as long as this one is thought possible.
 4. *Targets.* The *average* is what all plays paid, of late. *Better* is what arms better than that are worth, on
