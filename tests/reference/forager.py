@@ -178,12 +178,20 @@ def change_of(kind, rate):
     raise NotImplementedError(kind)
 
 
+def in_plays(grid, change, plays):
+    """The change of so many plays at once, and in how many steps: half a spacing in one, if twelve will do."""
+    resets, falls, rises = change
+    steps = min(int((falls + rises) * plays / grid.spacing * 2.0) + 1, 12)
+    more = resets * (plays - 1.0)
+    return ((resets + more) / (1.0 + more), falls * (plays / steps), rises * (plays / steps)), steps
+
+
 class Watched:
     """An arm that all models predict, group by group."""
 
     def __init__(self, arm, reservoir):
         self.arm = arm
-        self.total = self.plays = 0.0
+        self.total = self.plays = self.nothing = 0.0
         self.calm = 1e9
         self.masses = [list(reservoir) for _ in MODELS]
 
@@ -221,12 +229,7 @@ class Watch:
     def weigh(self, one, grid, reservoir, likelihood):
         """Credit all models for a group of plays, and let each move on by so many."""
         for model, (kind, rate) in enumerate(MODELS):
-            resets, falls, rises = change_of(kind, rate)
-            # Half a spacing in one step, if twelve will do.
-            steps = min(int((falls + rises) * one.plays / grid.spacing * 2.0) + 1, 12)
-            share = one.plays / steps
-            more = resets * (one.plays - 1.0)
-            change = (resets + more) / (1.0 + more), falls * share, rises * share
+            change, steps = in_plays(grid, change_of(kind, rate), one.plays)
             one.masses[model], total = grid.updated(one.masses[model], likelihood, change, steps, reservoir)
             self.evidence[model] += natural_log(total)
         one.total = one.plays = 0.0
@@ -253,6 +256,30 @@ class Watch:
 
     def is_affordable(self, rounds, every):
         return self.groups < 2000 + rounds / every
+
+
+# ---------------------------------------------------------------- late answers
+
+
+class Lateness:
+    """All late answers by their age, alike up to a power of two: what they paid, and what was expected of them."""
+
+    def __init__(self):
+        self.paid, self.expected = [0.0] * 40, [0.0] * 40
+
+    def add(self, age, reward, expected, number):
+        k = min(age.bit_length(), 39)
+        self.paid[k] += number * (number + 1.0) * reward
+        self.expected[k] += number * (number + 1.0) * expected
+
+    def share(self, age, number):
+        """What answers of that age and older paid, over what was expected; as if four more had paid just that."""
+        if added(self.expected) <= 0.0:
+            return 1.0
+        k = min(int(age).bit_length(), 39)
+        usual = added(self.expected[k:]) * added(self.paid) / added(self.expected)
+        doubt = 4.0 * number * (number + 1.0)
+        return min((added(self.paid[k:]) + doubt) / (usual + doubt), 1.0)
 
 
 # ---------------------------------------------------------------- the reservoir
@@ -299,7 +326,7 @@ class Reservoir:
         share, reward = self.above(level)
         return reward / share if share > 1e-12 else self.grid.means[-1]
 
-    def learn(self, arm, dispersion, others=()):
+    def learn(self, arm, dispersion, others=(), nothing=0.0):
         """A step for the arm in place of that before; and shares of one for others."""
         is_first = arm.known_plays == 0
         judged = self.judged + 1.0 if is_first else self.judged
@@ -308,7 +335,7 @@ class Reservoir:
         now = self.masses
         if not is_first:
             self.step(moved, now, arm, -step, dispersion)
-        arm.known_plays, arm.known_total = float(arm.plays), arm.total
+        arm.known_plays, arm.known_total = arm.plays + nothing, arm.total
         apart = self.step(moved, now, arm, step, dispersion)
         for other, share in others:
             self.step(moved, now, other, min(step, 0.3 / 8) * share, dispersion)
@@ -360,7 +387,8 @@ class Arm:
         self.number = number
         self.masses = reservoir.masses
         self.mean = reservoir.mean()
-        self.plays = self.asked = 0
+        self.plays = 0
+        self.asks = []  # the rounds of those that are open
         self.total = self.last = 0.0  # the total is of its looks alone
         self.look = 8
         self.is_held = True
@@ -377,6 +405,9 @@ class Forager:
         self.watch = Watch()
         self.reservoir = Reservoir(self.grid)
         self.memory = Memory()
+        self.lateness = Lateness()
+        self.round = 0  # of the last ask that was left open
+        self.presumed = {}  # round of an open ask -> what was expected of it, and whether that was good enough
         self.rounds = 0
         self.average = self.kept = self.kept_reward = self.stay = 0.0
         self.is_coin, self.squares, self.scale = True, 0.25, 0.25
@@ -440,20 +471,34 @@ class Forager:
         arm.masses, _ = self.grid.updated(arm.masses, likelihood, self.change(), 1, self.reservoir.masses)
         arm.mean = self.grid.mean(arm.masses)
 
+    def nothing(self, arm):
+        """So many of its open asks have come to nothing, by their age on average."""
+        if not arm.asks:
+            return 0.0
+        asked = float(len(arm.asks))
+        return asked * (1.0 - self.lateness.share(self.round - sum(arm.asks) / asked, self.rounds))
+
     def with_asks(self, arm):
-        """Its masses, with its open asks as plays that paid what it is worth."""
-        if arm.asked == 0:
+        """Its masses, with its open asks as plays: some came to nothing, all others pay what it is worth then."""
+        if not arm.asks:
             return arm.masses
-        return self.grid.believed(arm.masses, arm.asked * arm.mean, float(arm.asked), self.dispersion())
+        asked, nothing, mean = float(len(arm.asks)), self.nothing(arm), arm.mean
+        if nothing > 0.0:
+            mean = self.grid.mean(self.grid.believed(arm.masses, 0.0, nothing, self.dispersion()))
+        masses = self.grid.believed(arm.masses, (asked - nothing) * mean, asked, self.dispersion())
+        (resets, falls, rises), steps = in_plays(self.grid, self.watch.change, asked)
+        for _ in range(steps):
+            masses = self.grid.moved(masses, falls, rises)
+        return [mass + resets * (fresh - mass) for mass, fresh in zip(masses, self.reservoir.masses, strict=True)]
 
     def value(self, arm):
-        arm.believed = self.grid.mean(self.with_asks(arm)) if arm.asked > 0 else arm.mean
+        arm.believed = self.grid.mean(self.with_asks(arm)) if arm.asks else arm.mean
 
     def appraise(self, arm):
         arm.promise = self.grid.excess(self.with_asks(arm), self.target)
 
     def is_left(self, arm):
-        if arm.mean >= self.target or arm.asked > 0:
+        if arm.mean >= self.target or arm.asks:
             return False
         return self.grid.excess(arm.masses, self.target) < self.reservoir.excess(self.target)
 
@@ -478,6 +523,8 @@ class Forager:
 
     def end_group(self, one, dispersion):
         self.watch.fade(one.plays * pace(self.rounds))
+        nothing = self.nothing(one.arm)
+        one.plays, one.nothing = max(one.plays + nothing - one.nothing, one.total), nothing
         likelihood = self.grid.likelihood(one.total, one.plays, dispersion)
         if (one.plays, dispersion) == (1.0, 1.0) and one.total in (0.0, 1.0):
             likelihood = self.grid.means if one.total == 1.0 else self.grid.misses
@@ -501,7 +548,7 @@ class Forager:
             return
         number = min(8, known) if memory.replayed < 4000 + self.rounds / 2 else 0
         seen = self.reservoir.judged + (1.0 if is_first else 0.0) - 4.0
-        self.reservoir.learn(arm, dispersion, memory.in_turn(number, known, seen))
+        self.reservoir.learn(arm, dispersion, memory.in_turn(number, known, seen), self.nothing(arm))
 
     # The grid.
 
@@ -567,7 +614,7 @@ class Forager:
 
     def next_arm(self):
         best = self.leaders["believed"]
-        if best.believed > self.target or (best.believed == self.target and best.asked == 0):
+        if best.believed > self.target or (best.believed == self.target and not best.asks):
             return best
         self.promise_all()
         hopeful = self.leaders["promise"]
@@ -580,7 +627,7 @@ class Forager:
         """One more; or that of the arm with the least mean that has no open asks, the first of several; else None."""
         if len(self.arms) < self.keep:
             return len(self.arms)
-        known = [arm for arm in self.arms if arm.asked == 0]
+        known = [arm for arm in self.arms if not arm.asks]
         if known:
             return self.arms.index(min(known, key=lambda arm: arm.mean))
         return len(self.arms) if len(self.arms) < self.most else None
@@ -594,8 +641,6 @@ class Forager:
             self.evicted += 1
         else:
             self.arms.append(arm)
-        if self.watch.is_affordable(self.rounds, 4.0 + self.stay / 32.0):
-            self.watch.start(arm, self.reservoir.masses)
         self.watch.fade(1.0 / (self.drawn + 3.0))
         self.drawn += 1
         self.changed = arm
@@ -616,8 +661,13 @@ class Forager:
 
     def told(self, number, reward):
         arm = self.named(number)
+        self.take_in(arm, reward, arm.believed >= self.target)
+
+    def take_in(self, arm, reward, is_kept):
         mean = arm.mean
-        self.experienced(reward, arm.believed >= self.target, arm.plays)
+        if arm.plays == 0 and self.watch.is_affordable(self.rounds, 4.0 + self.stay / 32.0):
+            self.watch.start(arm, self.reservoir.masses)
+        self.experienced(reward, is_kept, arm.plays)
         self.differed(arm, reward)
         dispersion = self.dispersion()
         self.filter(arm, reward, dispersion)
@@ -630,18 +680,23 @@ class Forager:
         self.redraw()
         self.decide(arm)
 
-    def opened(self, number):
+    def opened(self, number, round):
         arm = self.named(number)
-        arm.asked += 1
+        self.presumed[round] = arm.believed, arm.believed >= self.target
+        arm.asks.append(round)
+        self.round = round
         self.decide(arm)
 
-    def settled(self, number, reward):
-        self.named(number).asked -= 1
-        self.told(number, reward)
-
-    def lost(self, number):
+    def settled(self, number, round, reward):
         arm = self.named(number)
-        arm.asked -= 1
+        expected, is_kept = self.presumed.pop(round)
+        self.lateness.add(self.round - round, reward, expected, self.rounds + 1)
+        arm.asks.remove(round)
+        self.take_in(arm, reward, is_kept)
+
+    def lost(self, number, round):
+        arm = self.named(number)
+        arm.asks.remove(round)
         self.decide(arm)
 
 
@@ -656,11 +711,11 @@ def forager(counts, **settings):
             case "told":
                 twin.told(heard.ask.arm, heard.reward)
             case "open":
-                twin.opened(heard.ask.arm)
+                twin.opened(heard.ask.arm, heard.ask.round)
             case "settled":
-                twin.settled(heard.ask.arm, heard.reward)
+                twin.settled(heard.ask.arm, heard.ask.round, heard.reward)
             case "lost":
-                twin.lost(heard.ask.arm)
+                twin.lost(heard.ask.arm, heard.ask.round)
 
 
 @twin_of("Forager")

@@ -17,8 +17,9 @@ to know what it makes, what its arms are worth now, and what may be out there.
    and the average will do; else only what is better.
 5. *Which arm.* The one with the greatest mean, if that is at least the target. Else the one with the greatest promise,
    by how much its mean may exceed the target, if it promises more than a fresh arm; else a fresh arm.
-6. *Open asks.* An ask whose answer is out counts as a play that paid what the arm is believed to pay. So a known arm
-   stays what it is, and of a fresh one a look is enough until its answer comes.
+6. *Open asks.* An ask whose answer is out counts as a play that paid what the arm is believed to pay, and changed it
+   as plays do. So a known arm stays what it is, but wears, and of a fresh one a look is enough until its answer comes.
+   Where good news comes first, an ask that is out for long counts for less (`lateness`).
 
 "Of late": round s has the weight s (s + 1), so that the same share of the past is remembered at all times.
 
@@ -60,6 +61,7 @@ from .grid import (
     update,
 )
 from .insight import insight
+from .lateness import Lateness, add_answer, new_lateness, opened_lateness, still_to_come
 from .learned_reservoir import (
     FIRST_LOOK,
     Known,
@@ -123,10 +125,12 @@ class ForagerState(NamedTuple):
     watch: Watch
     reservoir: LearnedReservoir
     memory: Memory
+    lateness: Lateness
     masses: NDArray[np.float64]  # slot, point -> what is believed of an arm, without its open asks
     arms: NDArray[np.int64]  # slot -> arm; -1: none
     plays: NDArray[np.int64]  # slot -> rewards told
     asked: NDArray[np.int64]  # slot -> asks whose answers are out
+    since: NDArray[np.float64]  # slot -> the rounds in which they were made, added up
     means: NDArray[np.float64]  # slot -> what the arm is worth; -1 without an arm
     believed: NDArray[np.float64]  # slot -> the same, if its open asks pay what is expected of them
     promises: NDArray[np.float64]  # slot -> by how much its mean may exceed the target
@@ -146,6 +150,7 @@ class ForagerState(NamedTuple):
     promised: float = float(NONE)  # the target when all promises were computed
     changed: int = NONE  # the slot whose promise is to be computed
     slot: int = 0  # of the arm to play next
+    round: int = 0  # the last one whose ask was left open
     counts: Counts = NO_COUNTS
 
 
@@ -209,10 +214,12 @@ class Forager(Policy):
             watch=new_watch(),
             reservoir=new_reservoir(),
             memory=new_memory(),
+            lateness=new_lateness(),
             masses=np.zeros(slots * POINTS),
             arms=whole(),
             plays=whole(),
             asked=whole(),
+            since=np.zeros(slots),
             means=np.zeros(slots),
             believed=np.zeros(slots),
             promises=np.zeros(slots),
@@ -306,11 +313,29 @@ def searched(values: Any, used: int, slot: int) -> Leader:
 
 
 @kernel
-def believe_in_asks(state: ForagerState, slot: int) -> None:
-    """Into ``grid.belief``: the arm in a slot, if its open asks pay what is expected of them."""
+def come_to_nothing(state: ForagerState, slot: int) -> Any:
+    """How many of the open asks of the arm in a slot are thought to pay nothing: they are out for so long."""
     asked = float(state.asked[slot])
-    dispersion = dispersion_of(state.noise, state.grid.spacing)
-    believe(state.grid, state.masses, slot * POINTS, asked * state.means[slot], asked, dispersion)
+    if asked == 0.0:
+        return 0.0
+    age = state.round - state.since[slot] / asked
+    return asked * (1.0 - still_to_come(state.lateness, age, state.experience.rounds))
+
+
+@kernel
+def believe_in_asks(state: ForagerState, slot: int) -> None:
+    """Into ``grid.belief``: the arm in a slot, if its open asks pay what is expected and change it as plays do."""
+    grid = state.grid
+    asked = float(state.asked[slot])
+    dispersion = dispersion_of(state.noise, grid.spacing)
+    mean = state.means[slot]
+    nothing = come_to_nothing(state, slot)
+    if nothing > 0.0:
+        believe(grid, state.masses, slot * POINTS, 0.0, nothing, dispersion)
+        mean = mean_of(grid, grid.belief, 0)
+    believe(grid, state.masses, slot * POINTS, (asked - nothing) * mean, asked, dispersion)
+    change = watching.change_of(state.watch.kinds[state.watch.model], state.watch.rate)
+    watching.let_change(grid, grid.belief, 0, change, asked, state.reservoir.masses)
 
 
 @kernel
@@ -387,7 +412,7 @@ def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState
     ahead = 4 * plays
     is_slow = ahead * (change.resets + change.falls + change.rises) < LOOK_WITHIN
     state.looks[slot] = ahead if plays == look and is_slow else plays
-    now = Known(plays=float(plays), total=state.totals[slot])
+    now = Known(plays=plays + come_to_nothing(state, slot), total=state.totals[slot])
     replays = affordable_replays(state.memory, state.experience.rounds)
     memory, reservoir, place = with_arm_remembered(
         state.memory, state.reservoir, state.grid, state.places[slot], now, replays, dispersion
@@ -425,6 +450,7 @@ def with_watch(state: ForagerState, slot: int, reward: float, mean: float, dispe
             is_over = is_left_now or (is_affordable and watching.is_group_over(watch, place, state.plays[slot]))
         if is_over:
             watching.fade(watch, watch.plays[place] * pace(rounds))
+            watching.count_open_asks(watch, place, come_to_nothing(state, slot))
             watching.weigh_models(watch, state.grid, place, state.reservoir.masses, dispersion)
             groups += 1
     if groups == watch.groups:
@@ -497,14 +523,13 @@ def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
     """Draw an arm; it is what arms are."""
     drawn = state.counts.arms
     watching.stop_watching(state.watch, slot)
-    if watching.is_affordable(state.watch, state.experience.rounds, rounds_a_group(state.experience)):
-        watching.start_watching(state.watch, slot, state.reservoir.masses, state.means)
     watching.fade(state.watch, 1.0 / (drawn + 3.0))
     if slot < state.used:
         let_go(state.memory, state.places[slot])
     state.arms[slot] = drawn
     state.plays[slot] = 0
     state.asked[slot] = 0
+    state.since[slot] = 0.0
     state.totals[slot] = 0.0
     state.last[slot] = 0.0
     state.looks[slot] = FIRST_LOOK
@@ -562,8 +587,10 @@ def begin(state: ForagerState, key: int) -> ForagerState:
         grid=grid,
         reservoir=opened_reservoir(state.reservoir, grid),
         memory=opened_memory(state.memory),
+        lateness=opened_lateness(state.lateness),
         watch=opened_watch(state.watch),
         used=0,
+        round=0,
         experience=NOTHING_LEARNED,
         noise=FIRST_NOISE,
         regrid=20,
@@ -583,11 +610,12 @@ def ask(state: ForagerState, round: int) -> Choice:
 
 
 @kernel
-def learned(state: ForagerState, slot: int, reward: float) -> ForagerState:
-    """Take in a reward of the arm in a slot."""
+def learned(state: ForagerState, slot: int, reward: float, is_kept: bool) -> ForagerState:
+    """Take in a reward of the arm in a slot, which was good enough when it was asked for or not."""
     mean = state.means[slot]
     plays = state.plays[slot]
-    is_kept = state.believed[slot] >= state.target
+    if plays == 0 and watching.is_affordable(state.watch, state.experience.rounds, rounds_a_group(state.experience)):
+        watching.start_watching(state.watch, slot, state.reservoir.masses, state.means)
     experience = after_reward(state.experience, reward, is_kept, plays)
     noise = after_difference(state.noise, reward, state.last[slot], mean, plays, experience.rounds)
     told = replaced(state, experience=experience, noise=noise)
@@ -612,21 +640,29 @@ def decided(state: ForagerState, slot: int) -> ForagerState:
 @kernel
 def tell(state: ForagerState, choice: Choice, reward: float) -> ForagerState:
     """Take in the reward, and decide on the next arm."""
-    return decided(with_grid(learned(state, choice.slot, reward)), choice.slot)
+    is_kept = state.believed[choice.slot] >= state.target
+    return decided(with_grid(learned(state, choice.slot, reward, is_kept)), choice.slot)
 
 
 def defer(state: ForagerState, choice: Choice) -> tuple[ForagerState, float]:
-    """Believe that the ask pays what is expected of it."""
-    state.asked[choice.slot] += 1
-    return decided(state, choice.slot), math.nan
+    """Believe that the ask pays what is expected of it: that much, below 0 if the arm is not good enough."""
+    slot = choice.slot
+    expected = state.believed[slot]
+    presumed = expected if expected >= state.target else -expected
+    state.asked[slot] += 1
+    state.since[slot] += choice.round
+    return decided(replaced(state, round=choice.round), slot), presumed
 
 
 def settle(state: ForagerState, choice: Choice, presumed: float, reward: float) -> ForagerState:
     """Take in the reward in place of what was believed."""
-    if state.arms[choice.slot] != choice.arm:
+    slot = choice.slot
+    add_answer(state.lateness, state.round - choice.round, reward, abs(presumed), state.experience.rounds + 1)
+    if state.arms[slot] != choice.arm:
         return replaced(state, counts=with_ignored(state.counts))
-    state.asked[choice.slot] -= 1
-    return tell(state, choice, reward)
+    state.asked[slot] -= 1
+    state.since[slot] -= choice.round
+    return decided(with_grid(learned(state, slot, reward, presumed > 0.0)), slot)
 
 
 def lose(state: ForagerState, choice: Choice, presumed: float) -> ForagerState:
@@ -634,6 +670,7 @@ def lose(state: ForagerState, choice: Choice, presumed: float) -> ForagerState:
     if state.arms[choice.slot] != choice.arm:
         return state
     state.asked[choice.slot] -= 1
+    state.since[choice.slot] -= choice.round
     return decided(state, choice.slot)
 
 

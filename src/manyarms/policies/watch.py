@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..arithmetic import exponential, natural_log
 from ..compiled import kernel, replaced
+from ..rows import shift
 from .grid import POINTS, Change, Grid, judge_coin, judge_rewards, update
 
 STILL, RESETS, FALLS, RISES, WANDERS = range(5)
@@ -62,6 +63,7 @@ class Watch(NamedTuple):
     totals: NDArray[np.float64]  # watched arm -> rewards of the group so far
     plays: NDArray[np.float64]  # watched arm -> plays of the group so far
     calm: NDArray[np.float64]  # watched arm -> plays since a surprise
+    nothing: NDArray[np.float64]  # watched arm -> open asks that had come to nothing at the end of the last group
     masses: NDArray[np.float64]  # watched arm, model, point -> mass
     groups: int = 0  # seen so far
     model: int = 0  # that is believed
@@ -82,6 +84,7 @@ def new_watch() -> Watch:
         totals=np.zeros(WATCHED),
         plays=np.zeros(WATCHED),
         calm=np.zeros(WATCHED),
+        nothing=np.zeros(WATCHED),
         masses=np.zeros(WATCHED * len(MODELS) * POINTS),
     )
 
@@ -121,6 +124,27 @@ def over_plays(change: Change, plays: float, steps: int) -> Change:
     share = plays / steps
     more = change.resets * (plays - 1.0)
     return Change(resets=(change.resets + more) / (1.0 + more), falls=change.falls * share, rises=change.rises * share)
+
+
+@kernel
+def let_change(grid: Grid, masses: Any, offset: int, change: Change, plays: float, source: Any) -> None:
+    """Let masses change as arms do in so many plays of which nothing is known."""
+    steps = steps_for(grid, change, plays)
+    moves = over_plays(change, plays, steps)
+    for _ in range(steps):
+        shift(masses, offset, grid.nearness, moves.falls, moves.rises)
+    for k in range(POINTS):
+        masses[offset + k] += moves.resets * (source[k] - masses[offset + k])
+
+
+@kernel
+def count_open_asks(watch: Watch, place: int, nothing: float) -> None:
+    """Add to a group the open asks that have come to nothing since the last one: good news alone would be too good.
+
+    An answer that was among these when it was out makes them fewer again.
+    """
+    watch.plays[place] = max(watch.plays[place] + nothing - watch.nothing[place], watch.totals[place])
+    watch.nothing[place] = nothing
 
 
 @kernel
@@ -196,7 +220,7 @@ def is_affordable(watch: Watch, rounds: int, every: float) -> bool:
 
 @kernel
 def start_watching(watch: Watch, slot: int, reservoir: Any, means: Any) -> None:
-    """Watch the fresh arm in a slot, in place of nobody or of the worst."""
+    """Watch the arm in a slot from its first reward on, in place of nobody or of the worst."""
     chosen = 0
     for place in range(WATCHED):
         if watch.slots[chosen] >= 0 and (
@@ -207,6 +231,7 @@ def start_watching(watch: Watch, slot: int, reservoir: Any, means: Any) -> None:
     watch.totals[chosen] = 0.0
     watch.plays[chosen] = 0.0
     watch.calm[chosen] = 1e9
+    watch.nothing[chosen] = 0.0
     for model in range(len(MODELS)):
         for k in range(POINTS):
             watch.masses[(chosen * len(MODELS) + model) * POINTS + k] = reservoir[k]
