@@ -485,10 +485,10 @@ def with_grid(state: ForagerState) -> ForagerState:
         if state.watch.slots[part // len(MODELS)] >= 0:
             carry_over(grid, state.watch.masses, part * POINTS)
     fine = replaced(later, grid=redrawn(grid, centre, spacing))
+    sum_up(state.reservoir, fine.grid)
     for slot in range(state.used):
         state.means[slot] = mean_of(fine.grid, state.masses, slot * POINTS)
         value(fine, slot)
-    sum_up(state.reservoir, fine.grid)
     return replaced(fine, best=searched(state.believed, state.used, state.best.slot), promised=float(NONE))
 
 
