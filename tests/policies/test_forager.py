@@ -105,6 +105,8 @@ def same_as_twin(state, twin):
     assert state.reservoir.learned.tolist() == twin.reservoir.learned
     assert state.reservoir.masses.tolist() == twin.reservoir.masses
     same_memory(state.memory, twin.memory)
+    assert (state.lateness.paid.tolist(), state.round) == (twin.lateness.paid, twin.round)
+    assert state.lateness.expected.tolist() == twin.lateness.expected
     assert (state.reservoir.judged, state.reservoir.said) == (twin.reservoir.judged, twin.reservoir.said)
     same_watch(state, twin)
 
@@ -128,6 +130,7 @@ def same_watch(state, twin):
         assert watch.slots[place] == (-1 if one is None else twin.arms.index(one.arm))
         if one is not None:
             assert (watch.totals[place], watch.plays[place], watch.calm[place]) == (one.total, one.plays, one.calm)
+            assert watch.nothing[place] == one.nothing
             assert parts[place].tolist() == one.masses
 
 
@@ -853,6 +856,7 @@ def test_where_good_news_comes_first_an_old_ask_has_come_to_nothing():
     assert share == pytest.approx(4.0 / (320 * 0.2 + 4.0), abs=1e-4)
 
 
+@some
 @given(st.lists(st.tuples(st.integers(0, 5000), st.floats(0, 1), st.floats(0.001, 1)), max_size=60), st.floats(0, 1e5))
 def test_what_is_still_to_come_is_a_share(answers, age):
     lateness = late.opened_lateness(late.new_lateness())
