@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import manyarms as ma
@@ -146,6 +146,13 @@ late_policies = st.one_of(
 @pytest.mark.once
 @settings(deadline=None, derandomize=True, max_examples=150)
 @given(late_policies, two_worlds, maybe_lossy, st.integers(1, 500), seeds)
+@example(  # rewards below 0, and open asks that are thought better of: a group of fewer than no plays
+    ma.Forager(keep=2, most=3),
+    ma.World(ma.PowerLaw(beta=0.5), ma.Rotting("1/t"), ma.GapUniform()),
+    ma.Batches(137),
+    303,
+    2,
+)
 def test_any_policy_with_any_feedback_plays_as_its_twin(spec, world, feedback, rounds, seed):
     check_plainly(spec, world.replace(feedback=feedback), rounds, seed)
 

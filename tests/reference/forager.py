@@ -524,7 +524,7 @@ class Forager:
     def end_group(self, one, dispersion):
         self.watch.fade(one.plays * pace(self.rounds))
         nothing = self.nothing(one.arm)
-        one.plays, one.nothing = max(one.plays + nothing - one.nothing, one.total), nothing
+        one.plays, one.nothing = max(one.plays + nothing - one.nothing, one.total, 0.0), nothing
         likelihood = self.grid.likelihood(one.total, one.plays, dispersion)
         if (one.plays, dispersion) == (1.0, 1.0) and one.total in (0.0, 1.0):
             likelihood = self.grid.means if one.total == 1.0 else self.grid.misses

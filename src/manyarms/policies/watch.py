@@ -141,9 +141,10 @@ def let_change(grid: Grid, masses: Any, offset: int, change: Change, plays: floa
 def count_open_asks(watch: Watch, place: int, nothing: float) -> None:
     """Add to a group the open asks that have come to nothing since the last one: good news alone would be too good.
 
-    An answer that was among these when it was out makes them fewer again.
+    An answer that was among these when it was out makes them fewer again; but they are never fewer than none.
     """
-    watch.plays[place] = max(watch.plays[place] + nothing - watch.nothing[place], watch.totals[place])
+    plays = watch.plays[place] + nothing - watch.nothing[place]
+    watch.plays[place] = max(plays, max(watch.totals[place], 0.0))
     watch.nothing[place] = nothing
 
 
