@@ -21,6 +21,7 @@ from manyarms.policies import grid as grids
 from manyarms.policies import lateness as late
 from manyarms.policies import learned_reservoir as learning
 from manyarms.policies import memory as memories
+from manyarms.policies import open_asks as opening
 from manyarms.policies import watch as watching
 from manyarms.snapshots import state_to_json
 from manyarms.streams import replication_key
@@ -88,8 +89,12 @@ def same_as_twin(state, twin):
     used = len(twin.arms)
     for slot, arm in enumerate(twin.arms):
         assert masses_of(state, slot) == arm.masses
-        assert (state.plays[slot], state.asked[slot], state.looks[slot]) == (arm.plays, len(arm.asks), arm.look)
-        assert state.since[slot] == sum(arm.asks)
+        assert (state.plays[slot], state.looks[slot]) == (arm.plays, arm.look)
+        groups = slice(slot * opening.GROUPS, (slot + 1) * opening.GROUPS)
+        assert state.open.numbers[slot] == len(arm.asks)
+        assert state.open.sizes[groups].tolist() == [len(group) for group in arm.asks.groups]
+        assert state.open.rounds[groups].tolist() == [sum(group) for group in arm.asks.groups]
+        assert state.nothing[slot] == arm.nothing
         assert (state.totals[slot], state.last[slot]) == (arm.total, arm.last)
         assert (state.places[slot] >= 0) == (arm.known_plays > 0)
         assert arm.known_plays == 0 or twin.memory.arms[state.places[slot]] is arm
@@ -277,11 +282,11 @@ def interleaved(spec, seed, rounds, waits):
                 twin.settled(int(one.arm), one.round, reward)
             same_decision(state, twin)
         happened["beyond keep"] += state.used > spec.keep
-        happened["full"] += state.used == spec.most and 0 not in state.asked[: state.used]
+        happened["full"] += state.used == spec.most and 0 not in state.open.numbers[: state.used]
         happened["evicted"] = twin.evicted
     same_as_twin(state, twin)
     assert state.counts.ignored == 0
-    assert sum(state.asked) == len(waiting)
+    assert sum(state.open.numbers) == len(waiting)
     return happened
 
 
@@ -769,21 +774,21 @@ def with_arm(state, wins, losses):
     """The state with an arm in slot 0 of which so much is known."""
     for reward in [1.0] * wins + [0.0] * losses:
         fast.filter_reward(state, 0, reward, 1.0)
-    fast.appraise(state, 0)
+    fast.appraise(state, 0, False)
     return state
 
 
 @pytest.mark.parametrize("asked", [1, 5, 100])
 def test_an_unknown_arm_with_open_asks_promises_less_than_a_fresh_one(asked):
     state = begun()
-    fast.appraise(state, 0)
+    fast.appraise(state, 0, False)
     promise = state.promises[0]
     assert promise == pytest.approx(learning.fresh_excess(state.reservoir, state.grid, state.target))
     promises = []
-    for _ in range(asked):
-        state.asked[0] += 1
-        fast.appraise(state, 0)
-        promises.append(state.promises[0])
+    for round in range(1, asked + 1):
+        state = open_ask(state, round)
+        fast.believe_in_asks(state, 0)
+        promises.append(fast.excess_of(state.grid, state.grid.belief, 0, state.target))
     assert max(promises) < 0.8 * promise
     assert promises[:10] == sorted(promises[:10], reverse=True)
 
@@ -793,8 +798,12 @@ def test_an_unknown_arm_with_open_asks_promises_less_than_a_fresh_one(asked):
 def test_open_asks_leave_a_known_arm_what_it_is(wins, losses, asked):
     state = with_arm(begun(), 10 + wins, 10 + losses)
     mean = state.means[0]
-    state.asked[0] = asked
-    fast.appraise(state, 0)
+    state.open.numbers[0] = asked
+    state.plays[0] = 20 + wins + losses
+    fast.appraise(state, 0, False)
+    if asked > 4 * (20 + wins + losses):
+        assert state.promises[0] == -1.0
+        return
     assert state.means[0] == mean
     # Asks that pay the mean make the belief narrower: it promises little more than its mean does.
     assert state.promises[0] >= max(mean - state.target, 0.0) - 0.05
@@ -805,7 +814,7 @@ def test_where_a_fresh_arm_is_as_good_an_arm_with_open_asks_is_not_good_enough()
     state = begun()
     assert state.believed[0] == state.target
     assert fast.is_good_enough(state, 0)
-    state.asked[0] = 1
+    state.open.numbers[0] = 1
     assert not fast.is_good_enough(state, 0)
     state.believed[0] *= 1.001
     assert fast.is_good_enough(state, 0)
@@ -823,8 +832,7 @@ def test_of_a_fresh_arm_a_look_is_enough_until_its_answer_comes():
 
 def open_ask(state, round):
     """One more ask of the arm in slot 0, made in a round, with the clock there."""
-    state.asked[0] += 1
-    state.since[0] += round
+    opening.add_ask(state.open, 0, round)
     return state._replace(round=round)
 
 
@@ -869,14 +877,54 @@ def test_an_ask_that_is_out_for_long_counts_as_a_failure_where_good_news_comes_f
     state = good_news_first(begun())
     for reward in [1.0, 0.0] * 10:
         fast.filter_reward(state, 0, reward, 1.0)
+    state.plays[0] = 20
     for _ in range(10):
         state = open_ask(state, 1)
+    fast.grow_old(state, 0)
     fast.value(state, 0)
+    assert state.nothing[0] == 0.0
     assert state.believed[0] == pytest.approx(state.means[0], abs=0.02)
     # 59 rounds later, 64 of 68 are failures (see above), in addition to 20 plays with 10 rewards; the others pay what
     # the arm is worth then. What was thought of arms at first is even in log-odds: a mean is rewards over plays.
-    fast.value(state._replace(round=60), 0)
+    state = state._replace(round=60)
+    fast.grow_old(state, 0)
+    fast.value(state, 0)
+    assert state.nothing[0] == pytest.approx(10 * 64 / 68, abs=1e-3)
     assert state.believed[0] == pytest.approx(10 / (20 + 10 * 64 / 68), abs=0.01)
+
+
+def test_good_news_that_comes_first_is_no_sign_of_a_reset():
+    # 60 asks of a coin of 0.25: its 15 rewards come at once, its 45 failures at the timeout. The arm stays what it is.
+    state = good_news_first(begun(), mean=0.25)
+    state.plays[0] = 100
+    for round in range(1, 61):
+        state = open_ask(state, round)
+        if round % 4 == 0:
+            opening.remove_ask(state.open, 0, round)
+            fast.filter_reward(state, 0, 1.0, 1.0)
+    state = state._replace(round=100)
+    fast.grow_old(state, 0)
+    early = state.means[0]
+    for round in range(1, 61):
+        if round % 4 != 0:
+            opening.remove_ask(state.open, 0, round)
+            fast.filter_reward(state, 0, 0.0, 1.0)
+    # All 60 answers are known, in another order than that of the plays; 45 failures and 15 rewards.
+    assert state.nothing[0] == pytest.approx(0.0, abs=1e-9)
+    assert state.means[0] == pytest.approx(0.25, abs=0.01)
+    # While failures are out, 64 of 68 are seen by their age.
+    assert early == pytest.approx(15 / (15 + 45 * 64 / 68), abs=0.01)
+
+
+def test_an_arm_has_four_open_asks_for_each_answer_while_there_is_another():
+    state = with_arm(begun(ma.Forager(keep=4, most=6)), 20, 0)
+    state.plays[0] = 2
+    state, *asks = left_open(fast.decided(state, 0), *range(1, 16))
+    arms = [int(one.choice.arm) for one in asks]
+    assert arms[:9] == [0] * 9  # with the ninth they are too many
+    assert arms[9:14] == [1, 2, 3, 4, 5]
+    assert arms[14] == 0  # now all of them are beyond their credit, and this one is the best
+    assert asks[14].presumed == pytest.approx(state.means[0], abs=0.02)
 
 
 def test_open_asks_wear_an_arm_as_plays_do():
@@ -884,7 +932,9 @@ def test_open_asks_wear_an_arm_as_plays_do():
     falls = [model for model, (kind, _) in enumerate(watching.MODELS) if kind == watching.FALLS][2]
     rate = watching.MODELS[falls][1]
     state = state._replace(watch=state.watch._replace(model=falls, rate=rate))
-    state.asked[0], state.since[0] = 200, 200.0
+    state.plays[0] = 60
+    for _ in range(200):
+        opening.add_ask(state.open, 0, 1)
     fast.value(state._replace(round=1), 0)
     before = math.log(state.means[0] / (1.0 - state.means[0]))
     after = math.log(state.believed[0] / (1.0 - state.believed[0]))
@@ -927,7 +977,7 @@ def test_a_lost_answer_leaves_no_trace_in_beliefs():
     state, _ = left_open(begun(), 1)
     before = state_to_json(begun())
     state = lose(state, ask(begun(), 1), math.nan)
-    assert state.asked.sum() == 0
+    assert state.open.numbers.sum() == 0
     assert masses_of(state, 0) == masses_of(begun(), 0)
     assert state.experience == fast.NOTHING_LEARNED
     assert state_to_json(state)["grid"]["points"] == before["grid"]["points"]
@@ -942,12 +992,12 @@ def test_the_worst_arm_without_open_asks_makes_room():
         state.arms[slot], state.means[slot] = slot, mean
     state = state._replace(used=3)
     assert fast.free_slot(state) == 1
-    state.asked[1] = 1
+    state.open.numbers[1] = 1
     assert fast.free_slot(state) == 2
-    state.asked[:3] = 1
+    state.open.numbers[:3] = 1
     assert fast.free_slot(state) == 3  # beyond keep
     state = state._replace(used=4)
-    state.asked[3] = 1
+    state.open.numbers[3] = 1
     assert fast.free_slot(state) == -1
     assert fast.free_slot(state._replace(used=2)) == 2
 

@@ -262,24 +262,64 @@ class Watch:
 
 
 class Lateness:
-    """All late answers by their age, alike up to a power of two: what they paid, and what was expected of them."""
+    """All late answers by their age, alike up to a power of two: what those of that age and older paid and promised."""
 
     def __init__(self):
         self.paid, self.expected = [0.0] * 40, [0.0] * 40
 
     def add(self, age, reward, expected, number):
-        k = min(age.bit_length(), 39)
-        self.paid[k] += number * (number + 1.0) * reward
-        self.expected[k] += number * (number + 1.0) * expected
+        for k in range(min(age.bit_length(), 39) + 1):
+            self.paid[k] += number * (number + 1.0) * reward
+            self.expected[k] += number * (number + 1.0) * expected
 
     def share(self, age, number):
         """What answers of that age and older paid, over what was expected; as if four more had paid just that."""
-        if added(self.expected) <= 0.0:
+        if self.expected[0] <= 0.0:
             return 1.0
-        k = min(int(age).bit_length(), 39)
-        usual = added(self.expected[k:]) * added(self.paid) / added(self.expected)
+        usual = between(self.expected, age) * self.paid[0] / self.expected[0]
         doubt = 4.0 * number * (number + 1.0)
-        return min((added(self.paid[k:]) + doubt) / (usual + doubt), 1.0)
+        return min((between(self.paid, age) + doubt) / (usual + doubt), 1.0)
+
+
+def between(sums, age):
+    """At an age between two powers of two."""
+    k = int(age).bit_length()
+    if k >= 39:
+        return sums[39]
+    start, end = (0.0, 1.0) if k == 0 else (2.0 ** (k - 1), 2.0**k)
+    return sums[k] + (age - start) / (end - start) * (sums[k + 1] - sums[k])
+
+
+class OpenAsks:
+    """The rounds of the open asks of an arm, in six groups by age, the newest first."""
+
+    def __init__(self):
+        self.groups = [[] for _ in range(6)]
+
+    def __len__(self):
+        return sum(map(len, self.groups))
+
+    def add(self, round):
+        """Alone in the first group; the one that was there and those after it move on, until one is empty or joined."""
+        groups = self.groups
+        if groups[0]:
+            place = 1
+            while place < 5 and groups[place] and age(groups[place], round) > 3.0 * age(groups[place - 1], round):
+                place += 1
+            joined = groups[place - 1] + groups[place]
+            groups = [[], *groups[: place - 1], joined, *groups[place + 1 :]]
+        self.groups = [[round], *groups[1:]]
+
+    def remove(self, round):
+        next(group for group in self.groups if round in group).remove(round)
+
+    def nothing(self, lateness, now, number):
+        """So many are thought to pay nothing, by the ages of the groups."""
+        return added(len(group) * (1.0 - lateness.share(age(group, now), number)) for group in self.groups if group)
+
+
+def age(group, now):
+    return now - sum(group) / len(group)
 
 
 # ---------------------------------------------------------------- the reservoir
@@ -388,7 +428,8 @@ class Arm:
         self.masses = reservoir.masses
         self.mean = reservoir.mean()
         self.plays = 0
-        self.asks = []  # the rounds of those that are open
+        self.asks = OpenAsks()
+        self.nothing = 0.0  # so many of these are in its masses as plays that paid nothing
         self.total = self.last = 0.0  # the total is of its looks alone
         self.look = 8
         self.is_held = True
@@ -460,42 +501,65 @@ class Forager:
 
     # One arm.
 
-    def likelihood_of(self, reward, dispersion):
-        """Of one reward: that of a coin, unless rewards are something else."""
-        if self.is_coin:
+    def likelihood_of(self, reward, plays, dispersion):
+        """Of one reward: that of a coin, unless rewards are something else, or open asks come to nothing with it."""
+        if self.is_coin and plays == 1.0:
             return self.grid.means if reward == 1.0 else self.grid.misses
-        return self.grid.likelihood(reward, 1.0, dispersion)
+        return self.grid.likelihood(reward, plays, dispersion)
 
     def filter(self, arm, reward, dispersion):
-        likelihood = self.likelihood_of(reward, dispersion)
+        plays = max(1.0 + self.nothing_since(arm), reward, 0.0)
+        arm.nothing += plays - 1.0
+        likelihood = self.likelihood_of(reward, plays, dispersion)
         arm.masses, _ = self.grid.updated(arm.masses, likelihood, self.change(), 1, self.reservoir.masses)
         arm.mean = self.grid.mean(arm.masses)
 
-    def nothing(self, arm):
-        """So many of its open asks have come to nothing, by their age on average."""
-        if not arm.asks:
-            return 0.0
-        asked = float(len(arm.asks))
-        return asked * (1.0 - self.lateness.share(self.round - sum(arm.asks) / asked, self.rounds))
+    def nothing_since(self, arm):
+        """So many of its open asks have come to nothing, beyond those that are in its masses."""
+        return arm.asks.nothing(self.lateness, self.round, self.rounds) - arm.nothing
 
-    def with_asks(self, arm):
-        """Its masses, with its open asks as plays: some came to nothing, all others pay what it is worth then."""
-        if not arm.asks:
-            return arm.masses
-        asked, nothing, mean = float(len(arm.asks)), self.nothing(arm), arm.mean
+    def grow_old(self, arm):
+        nothing = self.nothing_since(arm)
         if nothing > 0.0:
-            mean = self.grid.mean(self.grid.believed(arm.masses, 0.0, nothing, self.dispersion()))
-        masses = self.grid.believed(arm.masses, (asked - nothing) * mean, asked, self.dispersion())
-        (resets, falls, rises), steps = in_plays(self.grid, self.watch.change, asked)
+            arm.masses = self.grid.believed(arm.masses, 0.0, nothing, self.dispersion())
+            arm.mean = self.grid.mean(arm.masses)
+            arm.nothing += nothing
+
+    def changed_by(self, masses, plays):
+        """Masses after so many plays of which nothing is known."""
+        (resets, falls, rises), steps = in_plays(self.grid, self.watch.change, float(plays))
         for _ in range(steps):
             masses = self.grid.moved(masses, falls, rises)
         return [mass + resets * (fresh - mass) for mass, fresh in zip(masses, self.reservoir.masses, strict=True)]
 
+    def with_asks(self, arm):
+        """Its masses, with its open asks as plays that pay what it is worth, but those that came to nothing."""
+        if not arm.asks:
+            return arm.masses
+        paying = max(len(arm.asks) - arm.nothing, 0.0)
+        masses = self.grid.believed(arm.masses, paying * arm.mean, paying, self.dispersion())
+        return self.changed_by(masses, len(arm.asks))
+
+    def believe_anew(self, arm):
+        """By what the reservoir is now, if all its rewards are known."""
+        if arm.plays > arm.look:
+            return
+        masses = self.grid.believed(self.reservoir.masses, arm.total, arm.plays + arm.nothing, self.dispersion())
+        arm.masses = self.changed_by(masses, arm.plays) if arm.plays > 0 else masses
+        arm.mean = self.grid.mean(arm.masses)
+
+    def is_beyond_credit(self, arm):
+        return len(arm.asks) > 4 * arm.plays
+
     def value(self, arm):
         arm.believed = self.grid.mean(self.with_asks(arm)) if arm.asks else arm.mean
+        if self.is_beyond_credit(arm):
+            arm.believed -= 1.0
 
     def appraise(self, arm):
         arm.promise = self.grid.excess(self.with_asks(arm), self.target)
+        if self.is_beyond_credit(arm):
+            arm.promise = -1.0
 
     def is_left(self, arm):
         if arm.mean >= self.target or arm.asks:
@@ -523,7 +587,7 @@ class Forager:
 
     def end_group(self, one, dispersion):
         self.watch.fade(one.plays * pace(self.rounds))
-        nothing = self.nothing(one.arm)
+        nothing = one.arm.nothing
         one.plays, one.nothing = max(one.plays + nothing - one.nothing, one.total, 0.0), nothing
         likelihood = self.grid.likelihood(one.total, one.plays, dispersion)
         if (one.plays, dispersion) == (1.0, 1.0) and one.total in (0.0, 1.0):
@@ -548,7 +612,7 @@ class Forager:
             return
         number = min(8, known) if memory.replayed < 4000 + self.rounds / 2 else 0
         seen = self.reservoir.judged + (1.0 if is_first else 0.0) - 4.0
-        self.reservoir.learn(arm, dispersion, memory.in_turn(number, known, seen), self.nothing(arm))
+        self.reservoir.learn(arm, dispersion, memory.in_turn(number, known, seen), arm.nothing)
 
     # The grid.
 
@@ -563,19 +627,26 @@ class Forager:
         spacing = min(max(spacing, FINEST), WIDEST)
         centre = natural_log(better / (1.0 - better))
         is_fine = old.spacing / 1.4 <= spacing <= old.spacing * 1.4
-        if is_fine and abs(centre - old.centre) <= 3.0 * old.spacing:
+        if not is_fine or abs(centre - old.centre) > 3.0 * old.spacing:
+            self.grid = self.reservoir.grid = Grid(centre, spacing)
+            self.carry_over(old)
+            self.redrawn += 1
+        elif self.round == 0:
             return
-        self.grid = self.reservoir.grid = Grid(centre, spacing)
+        for arm in self.arms:
+            if self.round > 0:
+                self.believe_anew(arm)
+            self.value(arm)
+        self.promised = -1.0
+
+    def carry_over(self, old):
         self.reservoir.learned = carried_over(self.reservoir.learned, old, self.grid)
         for arm in self.arms:
             arm.masses = carried_over(arm.masses, old, self.grid)
             arm.mean = self.grid.mean(arm.masses)
-            self.value(arm)
         for one in self.watch.places:
             if one is not None:
                 one.masses = [carried_over(masses, old, self.grid) for masses in one.masses]
-        self.promised = -1.0
-        self.redrawn += 1
 
     # Which arm.
 
@@ -621,7 +692,9 @@ class Forager:
         place = None
         if hopeful.promise <= self.reservoir.excess(self.target):
             place = self.free_place()
-        return hopeful if place is None else self.fresh(place)
+        if place is not None:
+            return self.fresh(place)
+        return hopeful if hopeful.promise >= 0.0 else best
 
     def free_place(self):
         """One more; or that of the arm with the least mean that has no open asks, the first of several; else None."""
@@ -682,9 +755,11 @@ class Forager:
 
     def opened(self, number, round):
         arm = self.named(number)
-        self.presumed[round] = arm.believed, arm.believed >= self.target
-        arm.asks.append(round)
+        expected = arm.believed if arm.believed >= 0.0 else arm.believed + 1.0
+        self.presumed[round] = expected, arm.believed >= self.target
+        arm.asks.add(round)
         self.round = round
+        self.grow_old(arm)
         self.decide(arm)
 
     def settled(self, number, round, reward):

@@ -61,7 +61,7 @@ from .grid import (
     update,
 )
 from .insight import insight
-from .lateness import Lateness, add_answer, new_lateness, opened_lateness, still_to_come
+from .lateness import Lateness, add_answer, new_lateness, opened_lateness
 from .learned_reservoir import (
     FIRST_LOOK,
     Known,
@@ -73,6 +73,7 @@ from .learned_reservoir import (
     sum_up,
 )
 from .memory import Memory, affordable_replays, let_go, new_memory, opened_memory, with_arm_remembered
+from .open_asks import OpenAsks, add_ask, come_to_nothing, new_open_asks, remove_ask, without_asks
 from .watch import MODELS, WATCHED, Watch, new_watch, opened_watch
 
 LOOK_WITHIN = 0.25
@@ -86,6 +87,10 @@ FINER = 1.4
 
 REFRESH = 0.5
 """All promises are computed anew when the target has moved by so many spacings."""
+
+CREDIT = 4
+"""An arm has at most so many asks open for each answer that has come, while there is another to ask for: all that a
+delay takes would go to an arm that was lucky once."""
 
 NONE = -1
 """No slot; and in place of a target, none."""
@@ -126,13 +131,13 @@ class ForagerState(NamedTuple):
     reservoir: LearnedReservoir
     memory: Memory
     lateness: Lateness
-    masses: NDArray[np.float64]  # slot, point -> what is believed of an arm, without its open asks
+    masses: NDArray[np.float64]  # slot, point -> what is believed of an arm, without open asks that may still pay
     arms: NDArray[np.int64]  # slot -> arm; -1: none
     plays: NDArray[np.int64]  # slot -> rewards told
-    asked: NDArray[np.int64]  # slot -> asks whose answers are out
-    since: NDArray[np.float64]  # slot -> the rounds in which they were made, added up
+    open: OpenAsks
+    nothing: NDArray[np.float64]  # slot -> how many of its open asks are in its masses, as plays that paid nothing
     means: NDArray[np.float64]  # slot -> what the arm is worth; -1 without an arm
-    believed: NDArray[np.float64]  # slot -> the same, if its open asks pay what is expected of them
+    believed: NDArray[np.float64]  # slot -> the same, if its open asks pay what is expected; beyond its credit, 1 less
     promises: NDArray[np.float64]  # slot -> by how much its mean may exceed the target
     totals: NDArray[np.float64]  # slot -> rewards of its looks
     last: NDArray[np.float64]  # slot -> the last reward
@@ -218,8 +223,8 @@ class Forager(Policy):
             masses=np.zeros(slots * POINTS),
             arms=whole(),
             plays=whole(),
-            asked=whole(),
-            since=np.zeros(slots),
+            open=new_open_asks(slots),
+            nothing=np.zeros(slots),
             means=np.zeros(slots),
             believed=np.zeros(slots),
             promises=np.zeros(slots),
@@ -313,80 +318,109 @@ def searched(values: Any, used: int, slot: int) -> Leader:
 
 
 @kernel
-def come_to_nothing(state: ForagerState, slot: int) -> Any:
-    """How many of the open asks of the arm in a slot are thought to pay nothing: they are out for so long."""
-    asked = float(state.asked[slot])
-    if asked == 0.0:
-        return 0.0
-    age = state.round - state.since[slot] / asked
-    return asked * (1.0 - still_to_come(state.lateness, age, state.experience.rounds))
+def is_beyond_credit(state: ForagerState, slot: int) -> Any:
+    """Whether so many asks of the arm in a slot are open that answers should come first."""
+    return state.open.numbers[slot] > CREDIT * state.plays[slot]
+
+
+@kernel
+def come_to_nothing_since(state: ForagerState, slot: int) -> Any:
+    """How many open asks of the arm in a slot are thought to pay nothing, beyond those that are in its masses."""
+    nothing = come_to_nothing(state.open, state.lateness, slot, state.round, state.experience.rounds)
+    return nothing - state.nothing[slot]
+
+
+@kernel
+def grow_old(state: ForagerState, slot: int) -> None:
+    """Believe of the arm in a slot what it says that its answers do not come."""
+    nothing = come_to_nothing_since(state, slot)
+    if nothing > 0.0:
+        grid = state.grid
+        believe(grid, state.masses, slot * POINTS, 0.0, nothing, dispersion_of(state.noise, grid.spacing))
+        for k in range(POINTS):
+            state.masses[slot * POINTS + k] = grid.belief[k]
+        state.means[slot] = mean_of(grid, grid.belief, 0)
+        state.nothing[slot] += nothing
 
 
 @kernel
 def believe_in_asks(state: ForagerState, slot: int) -> None:
     """Into ``grid.belief``: the arm in a slot, if its open asks pay what is expected and change it as plays do."""
     grid = state.grid
-    asked = float(state.asked[slot])
-    dispersion = dispersion_of(state.noise, grid.spacing)
-    mean = state.means[slot]
-    nothing = come_to_nothing(state, slot)
-    if nothing > 0.0:
-        believe(grid, state.masses, slot * POINTS, 0.0, nothing, dispersion)
-        mean = mean_of(grid, grid.belief, 0)
-    believe(grid, state.masses, slot * POINTS, (asked - nothing) * mean, asked, dispersion)
+    asked = state.open.numbers[slot]
+    paying = max(asked - state.nothing[slot], 0.0)
+    total = paying * state.means[slot]
+    believe(grid, state.masses, slot * POINTS, total, paying, dispersion_of(state.noise, grid.spacing))
     change = watching.change_of(state.watch.kinds[state.watch.model], state.watch.rate)
-    watching.let_change(grid, grid.belief, 0, change, asked, state.reservoir.masses)
+    watching.let_change(grid, grid.belief, 0, change, float(asked), state.reservoir.masses)
 
 
 @kernel
 def value(state: ForagerState, slot: int) -> None:
-    """What the arm in a slot is believed to be worth."""
+    """What the arm in a slot is believed to be worth; with open asks, its belief is in ``grid.belief`` then."""
     state.believed[slot] = state.means[slot]
-    if state.asked[slot] > 0:
+    if state.open.numbers[slot] > 0:
         believe_in_asks(state, slot)
-        state.believed[slot] = mean_of(state.grid, state.grid.belief, 0)
+        worth = mean_of(state.grid, state.grid.belief, 0)
+        state.believed[slot] = worth - 1.0 if is_beyond_credit(state, slot) else worth
 
 
 @kernel
-def appraise(state: ForagerState, slot: int) -> None:
-    """What the arm in a slot promises."""
-    if state.asked[slot] > 0:
-        believe_in_asks(state, slot)
-        state.promises[slot] = excess_of(state.grid, state.grid.belief, 0, state.target)
-    else:
+def expected_of(state: ForagerState, slot: int) -> Any:
+    """What the next ask of the arm in a slot is expected to pay."""
+    worth = state.believed[slot]
+    return worth if worth >= 0.0 else worth + 1.0
+
+
+@kernel
+def appraise(state: ForagerState, slot: int, is_valued: bool) -> None:
+    """What the arm in a slot promises: nothing, beyond its credit. It may have been valued just before."""
+    if state.open.numbers[slot] == 0:
         state.promises[slot] = excess_of(state.grid, state.masses, slot * POINTS, state.target)
+    elif is_beyond_credit(state, slot):
+        state.promises[slot] = -1.0
+    else:
+        if not is_valued:
+            believe_in_asks(state, slot)
+        state.promises[slot] = excess_of(state.grid, state.grid.belief, 0, state.target)
 
 
 @kernel
-def with_promise(state: ForagerState) -> ForagerState:
-    """The promise of the arm that has changed, if there is one."""
+def with_promise(state: ForagerState, is_valued: bool) -> ForagerState:
+    """The promise of the arm that has changed, if there is one; it may have been valued just before."""
     if state.changed < 0:
         return state
-    appraise(state, state.changed)
+    appraise(state, state.changed, is_valued)
     return replaced(state, changed=NONE, hope=led(state.hope, state.promises, state.used, state.changed))
 
 
 @kernel
 def with_promises(state: ForagerState) -> ForagerState:
-    """All promises, for the target of now or one near it."""
+    """All promises, for the target of now or one near it. The arm that has changed was valued just before."""
     near = REFRESH * state.grid.spacing * state.target * (1.0 - state.target)
     if abs(state.target - state.promised) <= near:
-        return with_promise(state)
+        return with_promise(state, True)
     for slot in range(state.used):
-        appraise(state, slot)
+        appraise(state, slot, False)
     hope = searched(state.promises, state.used, state.hope.slot)
     return replaced(state, changed=NONE, hope=hope, promised=state.target)
 
 
 @kernel
 def filter_reward(state: ForagerState, slot: int, reward: float, dispersion: float) -> None:
-    """Believe what the reward says of the arm in a slot, and let the arm change by a play."""
+    """Believe what the reward says of the arm in a slot, and let the arm change by a play.
+
+    Open asks that have come to nothing since count as well: news that come in another order than plays would look like
+    a change. An answer that was among these when it was out makes them fewer again.
+    """
     grid = state.grid
     likelihood = grid.likelihood
-    if state.noise.is_coin == 1:
+    plays = max(1.0 + come_to_nothing_since(state, slot), max(reward, 0.0))
+    state.nothing[slot] += plays - 1.0
+    if plays == 1.0 and state.noise.is_coin == 1:
         likelihood = grid.means if reward == 1.0 else grid.misses
     else:
-        judge_rewards(grid, reward, 1.0, dispersion)
+        judge_rewards(grid, reward, plays, dispersion)
     change = believed_change(state.watch, state.experience.rounds)
     update(grid, state.masses, slot * POINTS, likelihood, change, 1, state.reservoir.masses)
     state.means[slot] = mean_of(grid, state.masses, slot * POINTS)
@@ -395,7 +429,7 @@ def filter_reward(state: ForagerState, slot: int, reward: float, dispersion: flo
 @kernel
 def is_left(state: ForagerState, slot: int) -> Any:
     """Whether a fresh arm promises more than the arm in a slot."""
-    if state.means[slot] >= state.target or state.asked[slot] > 0:
+    if state.means[slot] >= state.target or state.open.numbers[slot] > 0:
         return False
     promise = excess_of(state.grid, state.masses, slot * POINTS, state.target)
     return promise < fresh_excess(state.reservoir, state.grid, state.target)
@@ -412,7 +446,7 @@ def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState
     ahead = 4 * plays
     is_slow = ahead * (change.resets + change.falls + change.rises) < LOOK_WITHIN
     state.looks[slot] = ahead if plays == look and is_slow else plays
-    now = Known(plays=plays + come_to_nothing(state, slot), total=state.totals[slot])
+    now = Known(plays=plays + state.nothing[slot], total=state.totals[slot])
     replays = affordable_replays(state.memory, state.experience.rounds)
     memory, reservoir, place = with_arm_remembered(
         state.memory, state.reservoir, state.grid, state.places[slot], now, replays, dispersion
@@ -450,7 +484,7 @@ def with_watch(state: ForagerState, slot: int, reward: float, mean: float, dispe
             is_over = is_left_now or (is_affordable and watching.is_group_over(watch, place, state.plays[slot]))
         if is_over:
             watching.fade(watch, watch.plays[place] * pace(rounds))
-            watching.count_open_asks(watch, place, come_to_nothing(state, slot))
+            watching.count_open_asks(watch, place, state.nothing[slot])
             watching.weigh_models(watch, state.grid, place, state.reservoir.masses, dispersion)
             groups += 1
     if groups == watch.groups:
@@ -459,6 +493,33 @@ def with_watch(state: ForagerState, slot: int, reward: float, mean: float, dispe
 
 
 # ---------------------------------------------------------------- grid and targets
+
+
+@kernel
+def believe_anew(state: ForagerState, slot: int) -> None:
+    """What the arm in a slot is, by what the reservoir is now, if all its rewards are known."""
+    if state.plays[slot] > state.looks[slot]:
+        return
+    grid = state.grid
+    plays = float(state.plays[slot])
+    dispersion = dispersion_of(state.noise, grid.spacing)
+    believe(grid, state.reservoir.masses, 0, state.totals[slot], plays + state.nothing[slot], dispersion)
+    if plays > 0.0:
+        change = watching.change_of(state.watch.kinds[state.watch.model], state.watch.rate)
+        watching.let_change(grid, grid.belief, 0, change, plays, state.reservoir.masses)
+    for k in range(POINTS):
+        state.masses[slot * POINTS + k] = grid.belief[k]
+    state.means[slot] = mean_of(grid, state.masses, slot * POINTS)
+
+
+@kernel
+def with_values(state: ForagerState) -> ForagerState:
+    """All arms anew. Where answers are late, also what is believed of them: many were drawn when little was known."""
+    for slot in range(state.used):
+        if state.round > 0:
+            believe_anew(state, slot)
+        value(state, slot)
+    return replaced(state, best=searched(state.believed, state.used, state.best.slot), promised=float(NONE))
 
 
 @kernel
@@ -476,7 +537,7 @@ def with_grid(state: ForagerState) -> ForagerState:
     later = replaced(state, regrid=int(rounds * REGRID) + 1)
     is_fine = grid.spacing / FINER <= spacing <= grid.spacing * FINER
     if is_fine and abs(centre - grid.centre) <= 3.0 * grid.spacing:
-        return later
+        return with_values(later) if state.round > 0 else later
     draft_grid(grid, centre, spacing)
     carry_over(grid, state.reservoir.learned, 0)
     for slot in range(state.used):
@@ -488,8 +549,7 @@ def with_grid(state: ForagerState) -> ForagerState:
     sum_up(state.reservoir, fine.grid)
     for slot in range(state.used):
         state.means[slot] = mean_of(fine.grid, state.masses, slot * POINTS)
-        value(fine, slot)
-    return replaced(fine, best=searched(state.believed, state.used, state.best.slot), promised=float(NONE))
+    return with_values(fine)
 
 
 @kernel
@@ -511,7 +571,7 @@ def free_slot(state: ForagerState) -> int:
         return state.used
     worst = -1
     for slot in range(state.used):
-        if state.asked[slot] == 0 and (worst < 0 or state.means[slot] < state.means[worst]):
+        if state.open.numbers[slot] == 0 and (worst < 0 or state.means[slot] < state.means[worst]):
             worst = slot
     if worst < 0 and state.used < state.slots:
         return state.used
@@ -528,8 +588,8 @@ def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
         let_go(state.memory, state.places[slot])
     state.arms[slot] = drawn
     state.plays[slot] = 0
-    state.asked[slot] = 0
-    state.since[slot] = 0.0
+    without_asks(state.open, slot)
+    state.nothing[slot] = 0.0
     state.totals[slot] = 0.0
     state.last[slot] = 0.0
     state.looks[slot] = FIRST_LOOK
@@ -554,12 +614,15 @@ def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
 def is_good_enough(state: ForagerState, slot: int) -> Any:
     """Whether an arm is worth the target; or more, while its answers are out: a fresh one as good would teach more."""
     worth = state.believed[slot]
-    return worth > state.target or (worth == state.target and state.asked[slot] == 0)
+    return worth > state.target or (worth == state.target and state.open.numbers[slot] == 0)
 
 
 @kernel
 def with_next_arm(state: ForagerState) -> ForagerState:
-    """The best arm if it is good enough; else the most promising, if it promises more than a fresh one; else that."""
+    """The best arm if it is good enough; else the most promising, if it promises more than a fresh one; else that.
+
+    Where no slot is free and all arms are beyond their credit, the best of them.
+    """
     if is_good_enough(state, state.best.slot):
         return replaced(state, slot=state.best.slot)
     seen = with_promises(state)
@@ -567,7 +630,7 @@ def with_next_arm(state: ForagerState) -> ForagerState:
     if seen.promises[seen.hope.slot] <= fresh_excess(seen.reservoir, seen.grid, seen.target):
         slot = free_slot(seen)
     if slot < 0:
-        return replaced(seen, slot=seen.hope.slot)
+        return replaced(seen, slot=seen.hope.slot if seen.promises[seen.hope.slot] >= 0.0 else seen.best.slot)
     return with_fresh_arm(seen, slot)
 
 
@@ -631,7 +694,7 @@ def learned(state: ForagerState, slot: int, reward: float, is_kept: bool) -> For
 @kernel
 def decided(state: ForagerState, slot: int) -> ForagerState:
     """Which arm is next, after the arm in a slot has changed."""
-    seen = state if state.changed == slot else with_promise(state)
+    seen = state if state.changed == slot else with_promise(state, False)
     value(seen, slot)
     best = led(seen.best, seen.believed, seen.used, slot)
     return with_next_arm(with_target(replaced(seen, best=best, changed=slot)))
@@ -647,11 +710,12 @@ def tell(state: ForagerState, choice: Choice, reward: float) -> ForagerState:
 def defer(state: ForagerState, choice: Choice) -> tuple[ForagerState, float]:
     """Believe that the ask pays what is expected of it: that much, below 0 if the arm is not good enough."""
     slot = choice.slot
-    expected = state.believed[slot]
-    presumed = expected if expected >= state.target else -expected
-    state.asked[slot] += 1
-    state.since[slot] += choice.round
-    return decided(replaced(state, round=choice.round), slot), presumed
+    expected = expected_of(state, slot)
+    presumed = expected if state.believed[slot] >= state.target else -expected
+    add_ask(state.open, slot, choice.round)
+    later = replaced(state, round=choice.round)
+    grow_old(later, slot)
+    return decided(later, slot), presumed
 
 
 def settle(state: ForagerState, choice: Choice, presumed: float, reward: float) -> ForagerState:
@@ -660,8 +724,7 @@ def settle(state: ForagerState, choice: Choice, presumed: float, reward: float) 
     add_answer(state.lateness, state.round - choice.round, reward, abs(presumed), state.experience.rounds + 1)
     if state.arms[slot] != choice.arm:
         return replaced(state, counts=with_ignored(state.counts))
-    state.asked[slot] -= 1
-    state.since[slot] -= choice.round
+    remove_ask(state.open, slot, choice.round)
     return decided(with_grid(learned(state, slot, reward, presumed > 0.0)), slot)
 
 
@@ -669,8 +732,7 @@ def lose(state: ForagerState, choice: Choice, presumed: float) -> ForagerState:
     """As if there had been no play."""
     if state.arms[choice.slot] != choice.arm:
         return state
-    state.asked[choice.slot] -= 1
-    state.since[choice.slot] -= choice.round
+    remove_ask(state.open, choice.slot, choice.round)
     return decided(state, choice.slot)
 
 

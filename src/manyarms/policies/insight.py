@@ -41,7 +41,7 @@ def insight(state: "ForagerState", dispersion: float) -> dict[str, Any]:
         "change": change_believed(int(state.watch.kinds[state.watch.model]), float(state.watch.rate), better),
         "noise": {"are_coins": bool(state.noise.is_coin), "dispersion": float(dispersion)},
         "kept_arms": kept_arms(state),
-        "open_asks": int(state.asked[: state.used].sum()),
+        "open_asks": int(state.open.numbers[: state.used].sum()),
     }
     return numbers | {"in_words": " ".join(sentences(numbers))}
 
@@ -91,7 +91,7 @@ def kept_arms(state: "ForagerState") -> list[dict[str, Any]]:
                 "low": low,
                 "high": high,
                 "plays": int(state.plays[slot]),
-                "open": int(state.asked[slot]),
+                "open": int(state.open.numbers[slot]),
             }
         )
     return found

@@ -25,8 +25,8 @@ DOUBT = 4.0
 class Lateness(NamedTuple):
     """The answers that have come, by the power of two of their age in rounds."""
 
-    paid: NDArray[np.float64]
-    expected: NDArray[np.float64]
+    paid: NDArray[np.float64]  # power -> what those of that age or older paid
+    expected: NDArray[np.float64]  # power -> what had been expected of them
 
 
 def new_lateness() -> Lateness:
@@ -57,23 +57,30 @@ def power_of(age: float) -> int:
 def add_answer(lateness: Lateness, age: float, reward: float, expected: float, rounds: int) -> None:
     """One has come after so many rounds."""
     weight = rounds * (rounds + 1.0)
+    for k in range(power_of(age) + 1):
+        lateness.paid[k] += weight * reward
+        lateness.expected[k] += weight * expected
+
+
+@kernel
+def at_age(sums: Any, age: float) -> Any:
+    """What answers of an age or older sum up to: within a power of two, as if they came evenly."""
     k = power_of(age)
-    lateness.paid[k] += weight * reward
-    lateness.expected[k] += weight * expected
+    if k == AGES - 1:
+        return sums[k]
+    within = age
+    for _ in range(k):
+        within *= 0.5
+    if k > 0:
+        within = 2.0 * within - 1.0
+    return sums[k] + within * (sums[k + 1] - sums[k])
 
 
 @kernel
 def still_to_come(lateness: Lateness, age: float, rounds: int) -> Any:
     """The share of what was expected that an ask of this age will pay; 1 at most."""
-    first = power_of(age)
-    paid = expected = later_paid = later_expected = 0.0
-    for k in range(AGES):
-        paid += lateness.paid[k]
-        expected += lateness.expected[k]
-        if k >= first:
-            later_paid += lateness.paid[k]
-            later_expected += lateness.expected[k]
-    if expected <= 0.0:
+    if lateness.expected[0] <= 0.0:
         return 1.0
     doubt = DOUBT * rounds * (rounds + 1.0)
-    return min((later_paid + doubt) / (later_expected * paid / expected + doubt), 1.0)
+    expected = at_age(lateness.expected, age) * lateness.paid[0] / lateness.expected[0]
+    return min((at_age(lateness.paid, age) + doubt) / (expected + doubt), 1.0)
