@@ -924,7 +924,7 @@ def test_an_arm_has_four_open_asks_for_each_answer_while_there_is_another():
     assert arms[:9] == [0] * 9  # with the ninth they are too many
     assert arms[9:14] == [1, 2, 3, 4, 5]
     assert arms[14] == 0  # now all of them are beyond their credit, and this one is the best
-    assert asks[14].presumed == pytest.approx(state.means[0], abs=0.02)
+    assert asks[14].presumed == pytest.approx(state.means[0], abs=0.05)
 
 
 def test_open_asks_wear_an_arm_as_plays_do():

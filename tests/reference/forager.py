@@ -756,7 +756,7 @@ class Forager:
     def opened(self, number, round):
         arm = self.named(number)
         expected = arm.believed if arm.believed >= 0.0 else arm.believed + 1.0
-        self.presumed[round] = expected, arm.believed >= self.target
+        self.presumed[round] = expected, expected >= self.target
         arm.asks.add(round)
         self.round = round
         self.grow_old(arm)

@@ -711,7 +711,7 @@ def defer(state: ForagerState, choice: Choice) -> tuple[ForagerState, float]:
     """Believe that the ask pays what is expected of it: that much, below 0 if the arm is not good enough."""
     slot = choice.slot
     expected = expected_of(state, slot)
-    presumed = expected if state.believed[slot] >= state.target else -expected
+    presumed = expected if expected >= state.target else -expected
     add_ask(state.open, slot, choice.round)
     later = replaced(state, round=choice.round)
     grow_old(later, slot)
