@@ -19,7 +19,8 @@ to know what it makes, what its arms are worth now, and what may be out there.
    by how much its mean may exceed the target, if it promises more than a fresh arm; else a fresh arm.
 6. *Open asks.* An ask whose answer is out counts as a play that paid what the arm is believed to pay, and changed it
    as plays do. So a known arm stays what it is, but wears, and of a fresh one a look is enough until its answer comes.
-   Where good news comes first, an ask that is out for long counts for less (`lateness`).
+   Where good news comes first, an ask that is out for long counts as a failure, more and more (`lateness`). And an arm
+   has credit for a few open asks for each answer (`open_asks`).
 
 "Of late": round s has the weight s (s + 1), so that the same share of the past is remembered at all times.
 
@@ -415,8 +416,10 @@ def filter_reward(state: ForagerState, slot: int, reward: float, dispersion: flo
     """
     grid = state.grid
     likelihood = grid.likelihood
-    plays = max(1.0 + come_to_nothing_since(state, slot), max(reward, 0.0))
-    state.nothing[slot] += plays - 1.0
+    plays = 1.0
+    if state.round > 0:
+        plays = max(1.0 + come_to_nothing_since(state, slot), max(reward, 0.0))
+        state.nothing[slot] += plays - 1.0
     if plays == 1.0 and state.noise.is_coin == 1:
         likelihood = grid.means if reward == 1.0 else grid.misses
     else:

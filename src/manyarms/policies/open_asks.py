@@ -4,7 +4,7 @@ They are kept in a few groups by age, so that it costs the same however many are
 ones with others of much the same age. An ask leaves the group that it is in when its answer comes.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ def without_asks(asks: OpenAsks, slot: int) -> None:
 
 
 @kernel
-def age_of(asks: OpenAsks, group: int, now: int) -> float:
+def age_of(asks: OpenAsks, group: int, now: int) -> Any:
     """Of the asks in a group, on average; it is not empty."""
     return now - asks.rounds[group] / asks.sizes[group]
 

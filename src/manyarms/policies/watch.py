@@ -131,8 +131,9 @@ def let_change(grid: Grid, masses: Any, offset: int, change: Change, plays: floa
     """Let masses change as arms do in so many plays of which nothing is known."""
     steps = steps_for(grid, change, plays)
     moves = over_plays(change, plays, steps)
-    for _ in range(steps):
-        shift(masses, offset, grid.nearness, moves.falls, moves.rises)
+    if moves.falls + moves.rises > 0.0:
+        for _ in range(steps):
+            shift(masses, offset, grid.nearness, moves.falls, moves.rises)
     for k in range(POINTS):
         masses[offset + k] += moves.resets * (source[k] - masses[offset + k])
 
