@@ -56,8 +56,8 @@ def test_what_comes_to_nothing_is_that_of_single_ages_nearly(seed):
     nothing = opening.come_to_nothing(asks, lateness, 1, 1000, 1999)
     assert nothing == twin.nothing(slow, 1000, 1999)
     # The share falls evenly in the logarithm of an age. Of ages from a to 9 a, spread evenly, the logarithm of the mean
-    # is ln 5 = 1.61 above that of a, and the mean of the logarithms 1.47: 0.14 / ln 300 = 0.024 an ask. And as much again
-    # since 200 rewards say what the share is, between powers of two as if they came evenly.
+    # is ln 5 = 1.61 above that of a, and the mean of the logarithms 1.47: 0.14 / ln 300 = 0.024 an ask. As much again
+    # because 200 rewards say what the share is, and between powers of two it is as if they came evenly.
     alone = sum(1.0 - late.still_to_come(lateness, 1000.0 - round, 1999) for round in out)
     assert nothing == pytest.approx(alone, abs=0.05 * len(out))
     assert opening.come_to_nothing(asks, lateness, 0, 1000, 1999) == 0.0
