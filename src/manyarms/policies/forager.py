@@ -732,7 +732,7 @@ def settle(state: ForagerState, choice: Choice, presumed: float, reward: float) 
 
 
 def lose(state: ForagerState, choice: Choice, presumed: float) -> ForagerState:
-    """As if there had been no play."""
+    """As if there had been no play; what its age has said of the arm is made good with the next answer."""
     if state.arms[choice.slot] != choice.arm:
         return state
     remove_ask(state.open, choice.slot, choice.round)
