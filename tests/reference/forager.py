@@ -508,7 +508,7 @@ class Forager:
         return self.grid.likelihood(reward, plays, dispersion)
 
     def filter(self, arm, reward, dispersion):
-        plays = max(1.0 + self.nothing_since(arm), reward, 0.0)
+        plays = max(1.0 + self.nothing_since(arm), reward, 0.0) if self.round > 0 else 1.0
         arm.nothing += plays - 1.0
         likelihood = self.likelihood_of(reward, plays, dispersion)
         arm.masses, _ = self.grid.updated(arm.masses, likelihood, self.change(), 1, self.reservoir.masses)
