@@ -20,7 +20,7 @@ to know what it makes, what its arms are worth now, and what may be out there.
 6. *Open asks.* An ask whose answer is out counts as a play that paid what the arm is believed to pay, and changed it
    as plays do. So a known arm stays what it is, but wears, and of a fresh one a look is enough until its answer comes.
    Where good news comes first, an ask that is out for long counts as a failure, more and more (`lateness`). And an arm
-   has credit for a few open asks for each answer (`open_asks`).
+   has credit for one open ask, and four for each answer.
 
 "Of late": round s has the weight s (s + 1), so that the same share of the past is remembered at all times.
 
@@ -63,6 +63,7 @@ from .grid import (
 )
 from .insight import insight
 from .lateness import Lateness, add_answer, new_lateness, opened_lateness
+from .leaders import NO_LEADER, Leader, led, searched
 from .learned_reservoir import (
     FIRST_LOOK,
     Known,
@@ -90,8 +91,8 @@ REFRESH = 0.5
 """All promises are computed anew when the target has moved by so many spacings."""
 
 CREDIT = 4
-"""An arm has at most so many asks open for each answer that has come, while there is another to ask for: all that a
-delay takes would go to an arm that was lucky once."""
+"""An arm has one ask open, and so many more for each answer that has come, while there is another to ask for: else all
+asks of a delay would go to an arm that was lucky once."""
 
 NONE = -1
 """No slot; and in place of a target, none."""
@@ -111,17 +112,6 @@ NOTHING_LEARNED = Experience()
 """Before the first reward."""
 
 
-class Leader(NamedTuple):
-    """The slot with the largest value, and a bound: no other has more than that."""
-
-    slot: int = 0
-    others: float = -1.0
-
-
-NO_LEADER = Leader()
-"""While no slot has an arm."""
-
-
 class ForagerState(NamedTuple):
     """A run of the policy."""
 
@@ -135,7 +125,7 @@ class ForagerState(NamedTuple):
     masses: NDArray[np.float64]  # slot, point -> what is believed of an arm, without open asks that may still pay
     arms: NDArray[np.int64]  # slot -> arm; -1: none
     plays: NDArray[np.int64]  # slot -> rewards told
-    open: OpenAsks
+    open: OpenAsks  # those whose answers are out
     nothing: NDArray[np.float64]  # slot -> how many of its open asks are in its masses, as plays that paid nothing
     means: NDArray[np.float64]  # slot -> what the arm is worth; -1 without an arm
     believed: NDArray[np.float64]  # slot -> the same, if its open asks pay what is expected; beyond its credit, 1 less
@@ -281,41 +271,13 @@ def believed_change(watch: Watch, rounds: int) -> Change:
     return replaced(change, resets=max(change.resets, 1.0 / (rounds + 10.0)))
 
 
-# ---------------------------------------------------------------- leaders
-
-
-@kernel
-def led(leader: Leader, values: Any, used: int, slot: int) -> Leader:
-    """Who leads after the value of a slot has changed. The leader stays until another has more."""
-    value = values[slot]
-    if slot != leader.slot:
-        ahead = values[leader.slot]
-        if value > ahead:
-            return Leader(slot=slot, others=max(ahead, leader.others))
-        return Leader(slot=leader.slot, others=max(value, leader.others))
-    if value >= leader.others:
-        return leader
-    return searched(values, used, slot)
-
-
-@kernel
-def searched(values: Any, used: int, slot: int) -> Leader:
-    """The first of the largest values, but the one in ``slot`` if none is larger; and the largest of the others."""
-    first = slot
-    most = values[slot]
-    others = -1.0
-    for other in range(used):
-        value = values[other]
-        if value > most:
-            others = most
-            most = value
-            first = other
-        elif other != first and value > others:
-            others = value
-    return Leader(slot=first, others=others)
-
-
 # ---------------------------------------------------------------- arms
+
+
+@kernel
+def is_late(state: ForagerState) -> Any:
+    """Whether an answer was ever late."""
+    return state.round > 0
 
 
 @kernel
@@ -411,13 +373,13 @@ def with_promises(state: ForagerState) -> ForagerState:
 def filter_reward(state: ForagerState, slot: int, reward: float, dispersion: float) -> None:
     """Believe what the reward says of the arm in a slot, and let the arm change by a play.
 
-    Open asks that have come to nothing since count as well: news that come in another order than plays would look like
+    Open asks that have come to nothing since count as well: news that comes in another order than plays would look like
     a change. An answer that was among these when it was out makes them fewer again.
     """
     grid = state.grid
     likelihood = grid.likelihood
     plays = 1.0
-    if state.round > 0:
+    if is_late(state):
         plays = max(1.0 + come_to_nothing_since(state, slot), max(reward, 0.0))
         state.nothing[slot] += plays - 1.0
     if plays == 1.0 and state.noise.is_coin == 1:
@@ -519,7 +481,7 @@ def believe_anew(state: ForagerState, slot: int) -> None:
 def with_values(state: ForagerState) -> ForagerState:
     """All arms anew. Where answers are late, also what is believed of them: many were drawn when little was known."""
     for slot in range(state.used):
-        if state.round > 0:
+        if is_late(state):
             believe_anew(state, slot)
         value(state, slot)
     return replaced(state, best=searched(state.believed, state.used, state.best.slot), promised=float(NONE))
@@ -540,7 +502,7 @@ def with_grid(state: ForagerState) -> ForagerState:
     later = replaced(state, regrid=int(rounds * REGRID) + 1)
     is_fine = grid.spacing / FINER <= spacing <= grid.spacing * FINER
     if is_fine and abs(centre - grid.centre) <= 3.0 * grid.spacing:
-        return with_values(later) if state.round > 0 else later
+        return with_values(later) if is_late(state) else later
     draft_grid(grid, centre, spacing)
     carry_over(grid, state.reservoir.learned, 0)
     for slot in range(state.used):
