@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from manyarms import gpu
+
 
 def needs_the_extra():
     """Skip where the extra is not installed. Where changes are judged, fail instead: there it has to be."""
@@ -16,6 +18,14 @@ def needs_the_extra():
         if os.environ.get("CI"):
             pytest.fail("numba-cuda is not installed; run pip install 'manyarms[gpu]'")
         pytest.skip("needs the extra manyarms[gpu]")
+
+
+def check_ptx(ptx):
+    """It is a kernel, rounds as a processor does, and writes a visit and a mean in one go."""
+    assert ".visible .entry" in ptx
+    assert ".rn.f64" in ptx  # rounded to nearest, and said so
+    assert gpu.cuda_module().inexact_instructions(ptx) == []
+    assert "st.v2.u64" in ptx or "st.global.v2.u64" in ptx
 
 
 def in_another_process(*arguments, **environment):

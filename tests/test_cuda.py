@@ -4,6 +4,7 @@ Needs NVIDIA's compiler, which comes with the extra, and no GPU.
 """
 
 import functools
+import itertools
 import math
 from typing import NamedTuple
 
@@ -17,8 +18,9 @@ from manyarms.checks import BUSY_WORLD, examples
 from manyarms.compiled import compile_errors
 from manyarms.contract import register
 from manyarms.post import new_post
+from manyarms.states import own_arrays
 from manyarms.trace import NoLog, new_log
-from tests.gpu_extra import needs_the_extra
+from tests.gpu_extra import check_ptx, needs_the_extra
 
 pytestmark = pytest.mark.compiled
 
@@ -78,21 +80,15 @@ def ptx_of(cuda, policy, world, log=NO_LOG):
     return cuda.ptx_of(spec.start(HORIZON), world.start(spec.slots(HORIZON)), new_post(world.feedback), log)
 
 
-def check_ptx(cuda, ptx):
-    assert ".visible .entry" in ptx
-    assert ".rn.f64" in ptx  # rounded to nearest, and said so
-    assert cuda.inexact_instructions(ptx) == []
-    assert "st.v2.u64" in ptx or "st.global.v2.u64" in ptx  # a visit and a mean in one go
+# To compile a pair takes seconds. What can go wrong lies in a kernel of the policy or of the world. Promises compile
+# every policy, over every base, in one world, and every world with one policy, and their code is looked through there
+# (tests/checks/test_promises.py). So here each world meets one policy more, of those that are soon compiled.
+SMALL = [policy for policy in POLICIES if len(own_arrays(policy.with_horizon(HORIZON).start(HORIZON))) <= 8]
+PAIRS = list(zip(itertools.cycle(SMALL), WORLDS, strict=False))
 
 
-# To compile a pair takes one or two seconds. What can go wrong lies in a kernel of the policy or of the world, so each
-# policy meets one world here, and each world two policies at least. The promises have every policy in one more world
-# and every world with one more policy.
-PAIRS = [(policy, WORLDS[place % len(WORLDS)]) for place, policy in enumerate(POLICIES)]
-
-
-def test_every_world_is_met():
-    assert min(sum(world is met for _, met in PAIRS) for world in WORLDS) >= 2
+def test_many_policies_are_met():
+    assert len({id(policy) for policy, _ in PAIRS}) >= min(len(WORLDS), 10)
 
 
 @pytest.fixture(scope="module")
@@ -103,13 +99,13 @@ def without_log(cuda):
 
 @pytest.mark.parametrize(("policy", "world"), PAIRS, ids=lambda spec: name_of(spec))
 def test_policies_compile_in_worlds(cuda, policy, world, without_log):
-    check_ptx(cuda, without_log(policy, world))
+    check_ptx(without_log(policy, world))
 
 
 @pytest.mark.parametrize(("policy", "world"), PAIRS[::4], ids=lambda spec: name_of(spec))
 def test_policies_compile_with_a_log(cuda, policy, world, without_log):
     with_log = ptx_of(cuda, policy, world, new_log(HORIZON))
-    check_ptx(cuda, with_log)
+    check_ptx(with_log)
     # A log is seven stores in every round.
     assert with_log.count("st.") >= without_log(policy, world).count("st.") + 7
 
@@ -189,7 +185,7 @@ def by_root(noise, mean, bits):
 @pytest.mark.parametrize("reward_of", [by_arithmetic, by_root], ids=lambda kernel: kernel.__name__)
 def test_a_kernel_with_our_functions_and_roots_is_taken(cuda, reward_of):
     # Both multiply and add, which the compiler would join if it were allowed to.
-    check_ptx(cuda, ptx_with_noise(cuda, reward_of))
+    check_ptx(ptx_with_noise(cuda, reward_of))
 
 
 def test_the_usual_way_of_compiling_would_join_multiplications_and_additions(cuda, monkeypatch):

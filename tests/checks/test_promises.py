@@ -15,11 +15,13 @@ import manyarms as ma
 from manyarms import checks, gpu
 from manyarms.bases import indexed
 from manyarms.checks import bases, policies, promises, runs, worlds
+from manyarms.compiled import compiled_type
 from manyarms.contract import VERBS, Choice, Counts, counts, register
 from manyarms.policies import uniform_play
 from manyarms.reservoirs import PowerLawState
 from manyarms.specs import SPEC_TYPES, Spec
 from manyarms.world import WorldState, begin_world
+from tests.gpu_extra import check_ptx
 
 EXAMPLES = checks.examples()
 KINDS = ("policy", "base", "world", "feedback")
@@ -77,7 +79,7 @@ def _short(spec: Spec) -> str:
 
 @pytest.fixture(scope="module")
 def gpu_code():
-    """What the GPU's compiler has made, by the types that it was given, all it sees of a spec."""
+    """What the GPU's compiler has made, by the types of states: of a spec it sees these, and how arrays lie."""
     return {}
 
 
@@ -88,10 +90,10 @@ def test_promise(check, gpu_code, monkeypatch, request):
         compiled = cuda.ptx_of
 
         def ptx_of(*states):
-            policy, world, post, log = states
-            types = (*cuda.batch_type((world, policy)), cuda.batch_type(post), cuda.batch_type(log))
+            types = compiled_type(states)
             if types not in gpu_code:
                 gpu_code[types] = compiled(*states)
+                check_ptx(gpu_code[types])
             return gpu_code[types]
 
         monkeypatch.setattr(cuda, "ptx_of", ptx_of)
