@@ -4,7 +4,7 @@
    T; beside SSUCB, which is told beta and T. The Forager knows no horizon, so one run has the regret of all shorter
    ones in it, and is asked for it at checkpoints.
 2. The same at a best mean of 1: the exponent against the theorem's, and regret over the least that is possible.
-3. Change: in worlds of one kind of change, how often that kind is believed at the end, and its rate over the true one.
+3. Change: in worlds of one kind of change, how often that kind is reported at the end, and its rate over the true one.
 4. Late answers: reward in batches and with conversions, over that with all answers at once.
 
 Prints the tables and writes them into docs/forager.md, below the heading "Tables".
@@ -23,7 +23,7 @@ from manyarms.intervals import mean_and_half_width
 from manyarms.lab.figures.statistics import log_log_slope, with_half_width
 from manyarms.lab.questions.lower_bound import still_bound
 from manyarms.lab.questions.rates import Series, fit_row
-from manyarms.policies.watch import KINDS, with_belief
+from manyarms.policies.watch import KINDS, all_in_all
 from manyarms.replication import Job, Run
 from manyarms.tables import Table
 
@@ -152,22 +152,22 @@ def bound_row(series: Series) -> dict[str, Any]:
 
 
 def believed_changes(world: ma.World, horizon: int, replications: int, seed: int) -> list[tuple[str, float]]:
-    """By replication, the kind of change that is believed at the end, and its rate.
+    """By replication, the kind of change that is reported at the end, and its rate.
 
-    The loop leaves the evidence behind in its arrays, from which the belief follows.
+    The loop leaves the evidence behind in its arrays, from which the report follows.
     """
     run = Run(ma.Forager(), Job(world, horizon, replications, seed, np.array([horizon])))
     states = run.states()
     found = []
     for replication in range(replications):
         run.play(replication, replication + 1, states)
-        watch = with_belief(states.policy.watch)
+        watch = all_in_all(states.policy.watch)
         found.append((KINDS[watch.kinds[watch.model]], float(watch.rate)))
     return found
 
 
 def change_row(changing: Changing, horizon: int, replications: int, seed: int) -> dict[str, Any]:
-    """How often the right kind is believed, and what of its rate."""
+    """How often the right kind is reported, and what of its rate."""
     world = ma.World(ma.BetaDistributed(2.0, 18.0), changing.drift)
     found = believed_changes(world, horizon, replications, seed)
     rates = [rate / changing.rate for kind, rate in found if kind == changing.kind]
@@ -175,7 +175,7 @@ def change_row(changing: Changing, horizon: int, replications: int, seed: int) -
     return {
         "change": changing.name,
         "kind": changing.kind,
-        "believed in": f"{len(rates) / replications:.0%}",
+        "reported in": f"{len(rates) / replications:.0%}",
         "rate / true rate": f"{np.median(rates):.2f}" if rates and changing.kind != "still" else "–",
         "else": ", ".join(others) or "–",
     }
@@ -228,7 +228,7 @@ def tables(sizes: Sizes, seed: int) -> list[tuple[str, list[dict[str, Any]]]]:
         (f"A top of 1: the exponent in T, {runs}.", [fit_row(one) for one in at_one]),
         ("The same runs: regret over the least that is possible.", [bound_row(one) for one in at_one]),
         (
-            f"Coins with means around 0.1, worlds of one kind of change, T = {sizes.change_rounds:,}: what is believed "
+            f"Coins with means around 0.1, worlds of one kind of change, T = {sizes.change_rounds:,}: what is reported "
             f"at the end of {sizes.change_runs} runs.",
             [change_row(one, sizes.change_rounds, sizes.change_runs, seed) for one in CHANGING],
         ),

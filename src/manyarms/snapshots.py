@@ -6,8 +6,8 @@ base64, states inside states as objects. It is read back into a freshly started 
 same spec, which says what every field must be; anything else is an error.
 
 Around the state of its policy, the snapshot of a bandit has a format, a version, the package that wrote it and a
-checksum. The version grows when states get other fields. Snapshots of the version before are read, as far as their
-fields go; older ones are refused.
+checksum. The version grows when states get other fields. Snapshots of earlier versions are read, as far as their
+fields go, back to OLDEST_READ; older ones are refused.
 """
 
 import base64
@@ -23,7 +23,7 @@ from .states import folded, names_of, rebuilt
 from .version import __version__
 
 FORMAT = "manyarms.bandit"
-VERSION = 3
+VERSION = 4
 OLDEST_READ = 2
 
 RETIRED = {"Forager": "first_look"}

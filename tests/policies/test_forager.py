@@ -128,6 +128,7 @@ def same_memory(memory, twin):
 def same_watch(state, twin):
     watch = state.watch
     assert watch.evidence.tolist() == twin.watch.evidence
+    assert watch.overall.tolist() == twin.watch.overall
     assert (watch.groups, watch.model) == (twin.watch.groups, twin.watch.model)
     assert tuple(watching.change_of(watch.kinds[watch.model], watch.rate)) == twin.watch.change
     parts = watch.masses.reshape(watching.WATCHED, len(watching.MODELS), POINTS)
@@ -573,6 +574,27 @@ def test_the_reservoir_above_a_level_is_summed_up(arms, level):
     assert learning.mean_above(state.reservoir, state.grid, level) > min(level, means[-1] - 1e-9)
 
 
+@pytest.mark.parametrize("model", [watching.STILL, watching.RESETS])
+def test_arms_are_nearly_alike_but_above_the_best_there_is_nothing_to_hope_for_if_they_stay_so(model):
+    state = begun()
+    state = state._replace(watch=state.watch._replace(model=model))
+    reservoir = fast.with_hope(state)._replace(judged=1e12)  # so that the unseen arm weighs nothing
+    reservoir.learned[:] = 0.0
+    reservoir.learned[[10, 20]] = 0.5
+    learning.sum_up(reservoir, state.grid)
+    assert {k: reservoir.masses[k] for k in range(POINTS) if reservoir.masses[k] > 1e-9} == pytest.approx(
+        {9: 0.025, 10: 0.45, 11: 0.025, 19: 0.025, 20: 0.45, 21: 0.025}
+    )
+    best = learning.mean_above(reservoir, state.grid, state.grid.means[19])
+    above = learning.fresh_excess(reservoir, state.grid, state.grid.means[20])
+    if model == watching.STILL:
+        assert best == pytest.approx(state.grid.means[20])
+        assert above < 1e-11
+    else:
+        assert best > state.grid.means[20] + 1e-4
+        assert above == pytest.approx(0.025 * (state.grid.means[21] - state.grid.means[20]))
+
+
 def test_what_an_arm_says_later_replaces_what_it_said_before():
     once, twice = begun(), begun()
     once = arm_seen(once, 30.0, 32).reservoir
@@ -687,19 +709,19 @@ def test_four_arms_are_watched_and_the_worst_makes_room():
     watch, reservoir = begun_watch(), np.full(POINTS, 1.0 / POINTS)
     means = np.array([0.5, 0.2, 0.9, 0.2, 0.0, 0.0])
     for slot in range(4):
-        watching.start_watching(watch, slot, reservoir, means)
+        watching.start_watching(watch, slot, reservoir, 0, 0.0, means)
     assert watch.slots.tolist() == [0, 1, 2, 3]
-    watching.start_watching(watch, 4, reservoir, means)
+    watching.start_watching(watch, 4, reservoir, 0, 0.0, means)
     assert watch.slots.tolist() == [0, 4, 2, 3]
     assert (watching.place_of(watch, 4), watching.place_of(watch, 1)) == (1, -1)
     watching.stop_watching(watch, 2)
-    watching.start_watching(watch, 5, reservoir, means)
+    watching.start_watching(watch, 5, reservoir, 0, 0.0, means)
     assert watch.slots.tolist() == [0, 4, 5, 3]
 
 
 def test_groups_are_a_sixteenth_of_the_past_and_short_after_a_surprise():
     watch, reservoir = begun_watch(), np.full(POINTS, 1.0 / POINTS)
-    watching.start_watching(watch, 0, reservoir, np.zeros(1))
+    watching.start_watching(watch, 0, reservoir, 0, 0.0, np.zeros(1))
     for plays, group, calm, is_over in [
         (16, 1, 1e9, True),
         (17, 1, 1e9, False),

@@ -189,11 +189,12 @@ def in_plays(grid, change, plays):
 class Watched:
     """An arm that all models predict, group by group."""
 
-    def __init__(self, arm, reservoir):
+    def __init__(self, arm, masses, nothing):
         self.arm = arm
-        self.total = self.plays = self.nothing = 0.0
+        self.total = self.plays = 0.0
+        self.nothing = nothing
         self.calm = 1e9
-        self.masses = [list(reservoir) for _ in MODELS]
+        self.masses = [list(masses) for _ in MODELS]
 
     def is_group_over(self):
         return self.plays >= self.arm.plays / 16.0 or self.plays >= self.calm / 2.0
@@ -204,6 +205,7 @@ class Watch:
 
     def __init__(self):
         self.evidence = [0.0] * len(MODELS)
+        self.overall = [0.0] * len(MODELS)
         self.places = [None] * 4
         self.groups = 0
         self.believe()
@@ -214,14 +216,14 @@ class Watch:
     def stop(self, arm):
         self.places = [None if one is not None and one.arm is arm else one for one in self.places]
 
-    def start(self, arm, reservoir):
+    def start(self, arm, masses, nothing=0.0):
         """In the first place that nobody has, or in that of the arm with the least mean, the first of several."""
         if None in self.places:
             place = self.places.index(None)
         else:
             means = [one.arm.mean for one in self.places]
             place = means.index(min(means))
-        self.places[place] = Watched(arm, reservoir)
+        self.places[place] = Watched(arm, masses, nothing)
 
     def fade(self, share):
         self.evidence = [one * max(1.0 - share, 0.0) for one in self.evidence]
@@ -232,6 +234,7 @@ class Watch:
             change, steps = in_plays(grid, change_of(kind, rate), one.plays)
             one.masses[model], total = grid.updated(one.masses[model], likelihood, change, steps, reservoir)
             self.evidence[model] += natural_log(total)
+            self.overall[model] += natural_log(total)
         one.total = one.plays = 0.0
         self.groups += 1
 
@@ -332,14 +335,20 @@ class Reservoir:
         self.grid = grid
         self.learned = [1.0 / POINTS] * POINTS
         self.judged = self.said = 4.0
+        self.blur = 0.05  # of what there is to hope for
 
     @property
     def masses(self):
+        """What an arm is believed to be."""
+        return self.spread(0.05)
+
+    def spread(self, blur):
+        """What was learned, some of it at either neighbour, and one arm more."""
         unseen = 1.0 / (self.judged + 1.0)
         padded = [self.learned[0], *self.learned, self.learned[-1]]
         found = []
         for below, mass, above in zip(padded, self.learned, padded[2:], strict=False):
-            found.append((1.0 - unseen) * ((1.0 - 2.0 * 0.05) * mass + 0.05 * (below + above)))
+            found.append((1.0 - unseen) * ((1.0 - 2.0 * blur) * mass + blur * (below + above)))
         points = self.grid.points
         for point, mass in zip(points, self.learned, strict=True):
             higher = min(point + 4.0, points[-1])
@@ -351,7 +360,7 @@ class Reservoir:
 
     def above(self, level):
         """The mass above a level, and the same times means; from the top down."""
-        pairs = zip(self.masses, self.grid.means, strict=True)
+        pairs = zip(self.spread(self.blur), self.grid.means, strict=True)
         parts = [(mass, mass * mean) for mass, mean in pairs if mean > level]
         return tuple(added([part[which] for part in reversed(parts)]) for which in (0, 1))
 
@@ -612,6 +621,7 @@ class Forager:
             return
         number = min(8, known) if memory.replayed < 4000 + self.rounds / 2 else 0
         seen = self.reservoir.judged + (1.0 if is_first else 0.0) - 4.0
+        self.reservoir.blur = 0.0 if self.watch.model == 0 else 0.05  # the first model: arms do not change
         self.reservoir.learn(arm, dispersion, memory.in_turn(number, known, seen), arm.nothing)
 
     # The grid.
@@ -738,8 +748,11 @@ class Forager:
 
     def take_in(self, arm, reward, is_kept):
         mean = arm.mean
-        if arm.plays == 0 and self.watch.is_affordable(self.rounds, 4.0 + self.stay / 32.0):
-            self.watch.start(arm, self.reservoir.masses)
+        if self.watch.is_affordable(self.rounds, 4.0 + self.stay / 32.0):
+            if arm.plays == 0:
+                self.watch.start(arm, self.reservoir.masses)
+            elif is_kept and self.watch.place_of(arm) is None:
+                self.watch.start(arm, arm.masses, arm.nothing)
         self.experienced(reward, is_kept, arm.plays)
         self.differed(arm, reward)
         dispersion = self.dispersion()

@@ -527,19 +527,19 @@ class Bandit(Listener):
         check_version(values)
         check_rule(values)
         try:
-            is_older = values["version"] < VERSION
-            current = from_version_2(values) if is_older else values
+            knew_of_open_asks = values["version"] > 2
+            current = values if knew_of_open_asks else from_version_2(values)
             bandit = cls(
                 _policy_from_json(current["policy"]),
                 word_from_json(current["seed"], "seed"),
                 clock=clock,
                 **{name: current[name] for name in ("reward_range", "replication", *AGREED)},
             )
-            bandit._read(current, is_older)
+            bandit._read(current)
             has_items = current["has_items"]
             # Last, because the checks above can say what is wrong, and this one only that something is.
             check_seal(values)
-            if is_older:
+            if not knew_of_open_asks:
                 bandit._defer_all()
         except SnapshotError:
             raise
@@ -550,7 +550,7 @@ class Bandit(Listener):
         bandit._known.take_again(has_items, items)
         return bandit
 
-    def _read(self, values: dict[str, Any], is_older: bool) -> None:
+    def _read(self, values: dict[str, Any]) -> None:
         """Everything that a snapshot holds beyond what the constructor takes."""
         self.asked = count("snapshot", "asked", values["asked"], least=0)
         self.told = count("snapshot", "told", values["told"], least=0)
@@ -560,11 +560,11 @@ class Bandit(Listener):
         self._known.read(values)
         self._rounds = count("snapshot", "rounds", values["rounds"], least=FIRST_ROUNDS)
         # The newest decision may need room yet. In version 2, rewards did.
-        needed = self.told if is_older else self.asked - 1
+        needed = self.asked - 1 if values["version"] > 2 else self.told
         if not needed <= self._rounds <= max(FIRST_ROUNDS, 2 * self.asked):
             raise SnapshotError(f"rounds: {self._rounds} is no room for {self.asked} decisions")
         pattern = begun_policy(self.policy, self._rounds, self.seed, self.replication)
-        state = with_fields_of(values["state"], pattern) if is_older else values["state"]
+        state = values["state"] if values["version"] == VERSION else with_fields_of(values["state"], pattern)
         self._state = state_from_json(state, pattern)
         self._counts = counts(self._state)
         limits = Limits(slots=self.policy.slots(self._rounds), blocks=self._counts.blocks, asked=self.asked)

@@ -10,8 +10,8 @@ to know what it makes, what its arms are worth now, and what may be out there.
 2. *Reservoir.* It is learned from arms, one step of expectation maximisation for each (`learned_reservoir`): when an
    arm is first left, or has been played 8 times; and again at 32 plays, 128, … while arms do not change within so many.
    Each is followed by steps for some that are remembered (`memory`).
-3. *Change.* A few arms are watched by models of change, side by side (`watch`); the best of late is believed. Whatever
-   it says, one reset in a run as long as this one is thought possible.
+3. *Change.* A few arms are watched by models of change, side by side (`watch`), above all those that are good enough;
+   the best model of late is believed. Whatever it says, one reset in a run as long as this one is thought possible.
 4. *Targets.* The *average* is what all plays paid, of late. *Better* is what arms better than that are worth, on
    average: the mean of the reservoir above the average. While kept plays earn that much, the search has cost its share,
    and the average will do; else only what is better.
@@ -65,6 +65,7 @@ from .insight import insight
 from .lateness import Lateness, add_answer, new_lateness, opened_lateness
 from .leaders import NO_LEADER, Leader, led, searched
 from .learned_reservoir import (
+    ALIKE,
     FIRST_LOOK,
     Known,
     LearnedReservoir,
@@ -401,6 +402,17 @@ def is_left(state: ForagerState, slot: int) -> Any:
 
 
 @kernel
+def with_hope(state: ForagerState) -> LearnedReservoir:
+    """The reservoir, which hopes for nothing above the best that was learned, as long as arms do not change.
+
+    Else its top would be out of reach for ever: what is learned of arms that stay as they are becomes exact. Of arms
+    that change while they are played, what they are at first is learned as a blur.
+    """
+    is_still = state.watch.kinds[state.watch.model] == watching.STILL
+    return replaced(state.reservoir, blur=0.0 if is_still else ALIKE)
+
+
+@kernel
 def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState:
     """Let the reservoir learn of an arm: when it is first left, or at a look; and when to look again."""
     plays = state.plays[slot]
@@ -414,8 +426,10 @@ def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState
     now = Known(plays=plays + state.nothing[slot], total=state.totals[slot])
     replays = affordable_replays(state.memory, state.experience.rounds)
     memory, reservoir, place = with_arm_remembered(
-        state.memory, state.reservoir, state.grid, state.places[slot], now, replays, dispersion
+        state.memory, with_hope(state), state.grid, state.places[slot], now, replays, dispersion
     )
+    if place < 0:
+        return state
     state.places[slot] = place
     return replaced(state, memory=memory, reservoir=reservoir)
 
@@ -424,6 +438,19 @@ def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState
 def rounds_a_group(experience: Experience) -> float:
     """In so many rounds, one group of plays may be watched: fewer where arms do not last, and the search is all."""
     return watching.EVERY + experience.stay / 32.0
+
+
+@kernel
+def watch_from_now(state: ForagerState, slot: int, is_kept: bool) -> None:
+    """Watch an arm from its first reward on; and one that is good enough, if nobody does any more."""
+    is_fresh = state.plays[slot] == 0
+    if not (is_fresh or (is_kept and watching.place_of(state.watch, slot) < 0)):
+        return
+    if watching.is_affordable(state.watch, state.experience.rounds, rounds_a_group(state.experience)):
+        masses = state.reservoir.masses if is_fresh else state.masses
+        offset = 0 if is_fresh else slot * POINTS
+        nothing = 0.0 if is_fresh else state.nothing[slot]
+        watching.start_watching(state.watch, slot, masses, offset, nothing, state.means)
 
 
 @kernel
@@ -642,8 +669,7 @@ def learned(state: ForagerState, slot: int, reward: float, is_kept: bool) -> For
     """Take in a reward of the arm in a slot, which was good enough when it was asked for or not."""
     mean = state.means[slot]
     plays = state.plays[slot]
-    if plays == 0 and watching.is_affordable(state.watch, state.experience.rounds, rounds_a_group(state.experience)):
-        watching.start_watching(state.watch, slot, state.reservoir.masses, state.means)
+    watch_from_now(state, slot, is_kept)
     experience = after_reward(state.experience, reward, is_kept, plays)
     noise = after_difference(state.noise, reward, state.last[slot], mean, plays, experience.rounds)
     told = replaced(state, experience=experience, noise=noise)

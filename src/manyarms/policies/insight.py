@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .watch import FALLS, KINDS, RESETS, RISES, STILL
+from .watch import FALLS, KINDS, RESETS, RISES, STILL, Watch, all_in_all
 
 if TYPE_CHECKING:
     from .forager import ForagerState
@@ -38,7 +38,8 @@ def insight(state: "ForagerState", dispersion: float) -> dict[str, Any]:
         "search": 1.0 - float(experience.kept),
         "fresh": float(state.reservoir.reward_above[0]),
         "reservoir": reservoir_known(state),
-        "change": change_believed(int(state.watch.kinds[state.watch.model]), float(state.watch.rate), better),
+        "change": change_of_model(all_in_all(state.watch), better),
+        "change_of_late": change_of_model(state.watch, better),
         "noise": {"are_coins": bool(state.noise.is_coin), "dispersion": float(dispersion)},
         "kept_arms": kept_arms(state),
         "open_asks": int(state.open.numbers[: state.used].sum()),
@@ -51,17 +52,23 @@ def insight(state: "ForagerState", dispersion: float) -> dict[str, Any]:
 
 def reservoir_known(state: "ForagerState") -> dict[str, Any]:
     """The reservoir: means and masses of the grid, and what a share of all arms exceeds."""
-    exceeded = quantiles(state.grid.points, state.reservoir.masses, [1.0 - share for share in SHARES])
+    masses = -np.diff(state.reservoir.share_above)
+    exceeded = quantiles(state.grid.points, masses, [1.0 - share for share in SHARES])
     return {
         "arms": float(state.reservoir.judged),
         "means": state.grid.means.tolist(),
-        "masses": state.reservoir.masses.tolist(),
+        "masses": masses.tolist(),
         "exceeded_by": {f"{share:g}": mean for share, mean in zip(SHARES, exceeded, strict=True)},
     }
 
 
+def change_of_model(watch: Watch, level: float) -> dict[str, Any]:
+    """What the believed model says."""
+    return change_believed(int(watch.kinds[watch.model]), float(watch.rate), level)
+
+
 def change_believed(kind: int, rate: float, level: float) -> dict[str, Any]:
-    """The model of change. Log-odds that fall by v take v (1 - mean) of the mean: said of a mean of ``level``."""
+    """A change. Log-odds that fall by v take v (1 - mean) of the mean: said of a mean of ``level``."""
     share = rate * (1.0 - level)
     if kind == STILL:
         words = "arms do not change"
@@ -125,7 +132,7 @@ def sentences(known: dict[str, Any]) -> list[str]:
         f"and those above what it earns {short(known['better'])}.",
         content_in_words(known),
         reservoir_in_words(known["reservoir"]["exceeded_by"]),
-        f"It believes that {known['change']['in_words']}, and that {noise_in_words(known['noise'])}.",
+        f"It believes that {changes_in_words(known)}, and that {noise_in_words(known['noise'])}.",
     ]
     good = [arm for arm in known["kept_arms"] if arm["plays"] and arm["mean"] >= known["target"]]
     said.append(arms_in_words(good) if good else "No arm that it knows is good enough: it searches.")
@@ -149,6 +156,14 @@ def reservoir_in_words(exceeded: dict[str, float]) -> str:
     """What half of all arms, one in ten and one in a hundred exceed."""
     half, tenth, hundredth = (short(mean) for mean in exceeded.values())
     return f"Half of all arms are above {half}, one in ten above {tenth}, one in a hundred above {hundredth}."
+
+
+def changes_in_words(known: dict[str, Any]) -> str:
+    """How arms have changed; and as what it plays now, if that is of another kind."""
+    change, of_late = known["change"], known["change_of_late"]
+    if change["kind"] == of_late["kind"]:
+        return str(change["in_words"])
+    return f"{change['in_words']} (of late, it plays as if {of_late['in_words']})"
 
 
 def noise_in_words(noise: dict[str, Any]) -> str:

@@ -35,7 +35,8 @@ FIRST_LOOK = 8
 
 
 ALIKE = 0.05
-"""Such a share of what was learned goes to each neighbour on the grid: arms are like those that were seen, nearly."""
+"""Where an arm is believed to be, such a share of what was learned goes to each neighbour on the grid: arms are like
+those that were seen, nearly."""
 
 
 class LearnedReservoir(NamedTuple):
@@ -43,8 +44,9 @@ class LearnedReservoir(NamedTuple):
 
     masses: NDArray[np.float64]  # point -> mass
     learned: NDArray[np.float64]  # point -> the same, from arms alone
-    share_above: NDArray[np.float64]  # point -> mass from there on
+    share_above: NDArray[np.float64]  # point -> mass from there on that there is to hope for
     reward_above: NDArray[np.float64]  # point -> the same, times means
+    blur: float = ALIKE  # such a share of what there is to hope for goes to each neighbour
     judged: float = PRIOR_ARMS  # arms that it has learned of
     said: float = PRIOR_ARMS  # the sum of what they said: how far they are from the reservoir, 1 at most
 
@@ -71,7 +73,7 @@ def opened_reservoir(reservoir: LearnedReservoir, grid: Grid) -> LearnedReservoi
     """Nothing is known."""
     for k in range(POINTS):
         reservoir.learned[k] = 1.0 / POINTS
-    clean = replaced(reservoir, judged=PRIOR_ARMS, said=PRIOR_ARMS)
+    clean = replaced(reservoir, blur=ALIKE, judged=PRIOR_ARMS, said=PRIOR_ARMS)
     sum_up(clean, grid)
     return clean
 
@@ -90,16 +92,21 @@ def shift_up(grid: Grid, source: Any, target: Any, share: float) -> None:
 
 
 @kernel
-def sum_up(reservoir: LearnedReservoir, grid: Grid) -> None:
-    """What was learned, and one arm that may be anything; and how much of it is above each point."""
-    share = reward = 0.0
+def spread(reservoir: LearnedReservoir, grid: Grid, blur: float) -> None:
+    """Into the masses: what was learned, such a share of it at each neighbour; and one arm that may be anything."""
     unseen = UNSEEN / (reservoir.judged + UNSEEN)
     for k in range(POINTS):
         below = reservoir.learned[k - 1] if k > 0 else reservoir.learned[0]
         above = reservoir.learned[k + 1] if k + 1 < POINTS else reservoir.learned[k]
-        alike = (1.0 - 2.0 * ALIKE) * reservoir.learned[k] + ALIKE * (below + above)
+        alike = (1.0 - 2.0 * blur) * reservoir.learned[k] + blur * (below + above)
         reservoir.masses[k] = (1.0 - unseen) * alike
     shift_up(grid, reservoir.learned, reservoir.masses, unseen)
+
+
+@kernel
+def add_from_above(reservoir: LearnedReservoir, grid: Grid) -> None:
+    """How much of the masses is above each point."""
+    share = reward = 0.0
     reservoir.share_above[POINTS] = 0.0
     reservoir.reward_above[POINTS] = 0.0
     for i in range(POINTS):
@@ -108,6 +115,15 @@ def sum_up(reservoir: LearnedReservoir, grid: Grid) -> None:
         reward += reservoir.masses[k] * grid.means[k]
         reservoir.share_above[k] = share
         reservoir.reward_above[k] = reward
+
+
+@kernel
+def sum_up(reservoir: LearnedReservoir, grid: Grid) -> None:
+    """What there is to hope for above each point, and what an arm is believed to be."""
+    spread(reservoir, grid, reservoir.blur)
+    add_from_above(reservoir, grid)
+    if reservoir.blur != ALIKE:
+        spread(reservoir, grid, ALIKE)
 
 
 @kernel

@@ -2,7 +2,8 @@
 
 A model says what a play does to an arm: it stays as it is, it is drawn anew with some probability, its log-odds fall or
 rise by a number, or both at once (it wanders). The model whose predictions were best of late is believed, with a rate
-between those of its neighbours where they were nearly as good.
+between those of its neighbours where they were nearly as good. What is said of a whole run (`all_in_all`) goes by the
+predictions of all of it.
 
 An arm that has been played for long is watched in groups of plays, a sixteenth of its past: the models differ little
 within one. A reward that surprises ends a group and makes the next ones short, so that a sudden change is seen as one.
@@ -59,6 +60,7 @@ class Watch(NamedTuple):
     kinds: NDArray[np.int64]  # of the models
     rates: NDArray[np.float64]
     evidence: NDArray[np.float64]  # model -> logarithm of the likelihood of what it has seen, fading
+    overall: NDArray[np.float64]  # model -> the same of the whole run
     slots: NDArray[np.int64]  # watched arm -> its slot; -1 for none
     totals: NDArray[np.float64]  # watched arm -> rewards of the group so far
     plays: NDArray[np.float64]  # watched arm -> plays of the group so far
@@ -80,6 +82,7 @@ def new_watch() -> Watch:
         kinds=kinds,
         rates=rates,
         evidence=np.zeros(len(MODELS)),
+        overall=np.zeros(len(MODELS)),
         slots=np.zeros(WATCHED, dtype=np.int64),
         totals=np.zeros(WATCHED),
         plays=np.zeros(WATCHED),
@@ -94,6 +97,7 @@ def opened_watch(watch: Watch) -> Watch:
     """Nobody watched, nothing known."""
     for model in range(len(MODELS)):
         watch.evidence[model] = 0.0
+        watch.overall[model] = 0.0
     for place in range(WATCHED):
         watch.slots[place] = -1
     return replaced(watch, groups=0, model=0, rate=watch.rates[0])
@@ -169,8 +173,9 @@ def weigh_models(watch: Watch, grid: Grid, place: int, reservoir: Any, dispersio
         change = change_of(watch.kinds[model], watch.rates[model])
         steps = steps_for(grid, change, plays)
         moves = over_plays(change, plays, steps)
-        likelihood = update(grid, watch.masses, offset, grid.likelihood, moves, steps, reservoir)
-        watch.evidence[model] += natural_log(likelihood)
+        credit = natural_log(update(grid, watch.masses, offset, grid.likelihood, moves, steps, reservoir))
+        watch.evidence[model] += credit
+        watch.overall[model] += credit
     watch.totals[place] = 0.0
     watch.plays[place] = 0.0
 
@@ -201,6 +206,11 @@ def with_belief(watch: Watch) -> Watch:
     return replaced(watch, model=best, rate=believed_rate(watch, best))
 
 
+def all_in_all(watch: Watch) -> Watch:
+    """With the model whose predictions were best in the whole run: what it decides by has forgotten most of that."""
+    return with_belief(watch._replace(evidence=watch.overall))
+
+
 # ---------------------------------------------------------------- watched arms
 
 
@@ -221,8 +231,11 @@ def is_affordable(watch: Watch, rounds: int, every: float) -> bool:
 
 
 @kernel
-def start_watching(watch: Watch, slot: int, reservoir: Any, means: Any) -> None:
-    """Watch the arm in a slot from its first reward on, in place of nobody or of the worst."""
+def start_watching(watch: Watch, slot: int, masses: Any, offset: int, nothing: float, means: Any) -> None:
+    """Watch the arm in a slot from its next reward on, in place of nobody or of the worst.
+
+    The masses are what is believed of it, with so many open asks that have come to nothing.
+    """
     chosen = 0
     for place in range(WATCHED):
         if watch.slots[chosen] >= 0 and (
@@ -233,10 +246,10 @@ def start_watching(watch: Watch, slot: int, reservoir: Any, means: Any) -> None:
     watch.totals[chosen] = 0.0
     watch.plays[chosen] = 0.0
     watch.calm[chosen] = 1e9
-    watch.nothing[chosen] = 0.0
+    watch.nothing[chosen] = nothing
     for model in range(len(MODELS)):
         for k in range(POINTS):
-            watch.masses[(chosen * len(MODELS) + model) * POINTS + k] = reservoir[k]
+            watch.masses[(chosen * len(MODELS) + model) * POINTS + k] = masses[offset + k]
 
 
 @kernel
