@@ -743,11 +743,11 @@ def test_watching_costs_no_more_than_it_may():
         assert not watching.is_affordable(watch, 10 * every, every)
         assert watching.is_affordable(watch, 11 * every, every)
     assert watching.EVERY < watching.EVERY_SURPRISE
-    watch.evidence[:] = 8.0
+    watch.evidence[:] = watch.overall[:] = 8.0
     watching.fade(watch, 0.25)
-    assert set(watch.evidence) == {6.0}
+    assert (set(watch.evidence), set(watch.overall)) == ({6.0}, {7.5})
     watching.fade(watch, 2.0)
-    assert set(watch.evidence) == {0.0}
+    assert (set(watch.evidence), set(watch.overall)) == ({0.0}, {3.75})
 
 
 @pytest.mark.compiled

@@ -227,6 +227,7 @@ class Watch:
 
     def fade(self, share):
         self.evidence = [one * max(1.0 - share, 0.0) for one in self.evidence]
+        self.overall = [one * max(1.0 - 0.25 * share, 0.0) for one in self.overall]
 
     def weigh(self, one, grid, reservoir, likelihood):
         """Credit all models for a group of plays, and let each move on by so many."""

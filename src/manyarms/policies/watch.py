@@ -2,8 +2,7 @@
 
 A model says what a play does to an arm: it stays as it is, it is drawn anew with some probability, its log-odds fall or
 rise by a number, or both at once (it wanders). The model whose predictions were best of late is believed, with a rate
-between those of its neighbours where they were nearly as good. What is said of a whole run (`all_in_all`) goes by the
-predictions of all of it.
+between those of its neighbours where they were nearly as good. What is said of a run (`all_in_all`) goes by more of it.
 
 An arm that has been played for long is watched in groups of plays, a sixteenth of its past: the models differ little
 within one. A reward that surprises ends a group and makes the next ones short, so that a sudden change is seen as one.
@@ -35,6 +34,10 @@ million plays is drawn anew: no model may be sure for ever."""
 DOUBT = 3.0
 """By so much, in the logarithm of its likelihood, must a change be the better prediction before it is believed."""
 
+SLOWLY = 0.25
+"""For what is said of a run, evidence fades by this factor more slowly. It does fade: at first, when neither arms nor
+delays are known, all models are wrong, and those of change are wrong the least."""
+
 WATCHED = 4
 """So many arms are watched at a time."""
 
@@ -60,7 +63,7 @@ class Watch(NamedTuple):
     kinds: NDArray[np.int64]  # of the models
     rates: NDArray[np.float64]
     evidence: NDArray[np.float64]  # model -> logarithm of the likelihood of what it has seen, fading
-    overall: NDArray[np.float64]  # model -> the same of the whole run
+    overall: NDArray[np.float64]  # model -> the same, fading slowly
     slots: NDArray[np.int64]  # watched arm -> its slot; -1 for none
     totals: NDArray[np.float64]  # watched arm -> rewards of the group so far
     plays: NDArray[np.float64]  # watched arm -> plays of the group so far
@@ -158,6 +161,7 @@ def fade(watch: Watch, share: float) -> None:
     """Forget so much of what the models have been credited with."""
     for model in range(len(MODELS)):
         watch.evidence[model] *= max(1.0 - share, 0.0)
+        watch.overall[model] *= max(1.0 - SLOWLY * share, 0.0)
 
 
 @kernel
@@ -207,7 +211,7 @@ def with_belief(watch: Watch) -> Watch:
 
 
 def all_in_all(watch: Watch) -> Watch:
-    """With the model whose predictions were best in the whole run: what it decides by has forgotten most of that."""
+    """With the model whose predictions were best in most of the run: what it decides by has forgotten more of that."""
     return with_belief(watch._replace(evidence=watch.overall))
 
 
