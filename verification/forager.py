@@ -151,7 +151,7 @@ def bound_row(series: Series) -> dict[str, Any]:
 # ---------------------------------------------------------------- change
 
 
-def believed_changes(world: ma.World, horizon: int, replications: int, seed: int) -> list[tuple[str, float]]:
+def reported_changes(world: ma.World, horizon: int, replications: int, seed: int) -> list[tuple[str, float]]:
     """By replication, the kind of change that is reported at the end, and its rate.
 
     The loop leaves the evidence behind in its arrays, from which the report follows.
@@ -169,7 +169,7 @@ def believed_changes(world: ma.World, horizon: int, replications: int, seed: int
 def change_row(changing: Changing, horizon: int, replications: int, seed: int) -> dict[str, Any]:
     """How often the right kind is reported, and what of its rate."""
     world = ma.World(ma.BetaDistributed(2.0, 18.0), changing.drift)
-    found = believed_changes(world, horizon, replications, seed)
+    found = reported_changes(world, horizon, replications, seed)
     rates = [rate / changing.rate for kind, rate in found if kind == changing.kind]
     others = sorted({kind for kind, _ in found} - {changing.kind})
     return {

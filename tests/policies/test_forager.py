@@ -28,7 +28,7 @@ from manyarms.streams import replication_key
 from tests.open_asks import left_open, settled
 from tests.reference import forager as slow
 from tests.twinned import FLIPS, check_same, horizons, plays_as_its_twin, reservoirs
-from verification.forager import believed_changes
+from verification.forager import reported_changes
 
 some = settings(deadline=None, derandomize=True, max_examples=100)
 
@@ -760,9 +760,9 @@ def test_watching_costs_no_more_than_it_may():
     ],
     ids=["still", "resets", "falls"],
 )
-def test_the_right_kind_of_change_is_believed(world, kind):
-    found = [kind for kind, _ in believed_changes(world, 100_000, 20, seed=3)]
-    # Of 100 runs with other seeds 100, 99 and 100 were right. Were it but 95 in a hundred, fewer than 15 of 20 would
+def test_the_right_kind_of_change_is_reported(world, kind):
+    found = [kind for kind, _ in reported_changes(world, 100_000, 20, seed=3)]
+    # Of 100 runs with another seed 100, 95 and 100 were right. With 95 in a hundred, fewer than 15 of 20 would
     # have a chance of 3e-4.
     assert found.count(kind) >= 15
 
@@ -969,7 +969,7 @@ def test_good_news_that_comes_first_is_not_a_change():
     Without counting open asks, 0 of the 8 runs say so.
     """
     world = ma.World(ma.PowerLaw(1.0, top=0.2), feedback=ma.Conversions(delay=1, timeout=300))
-    kinds = [kind for kind, _ in believed_changes(world, 20_000, replications=8, seed=4)]
+    kinds = [kind for kind, _ in reported_changes(world, 20_000, replications=8, seed=4)]
     assert kinds.count("still") >= 7
 
 

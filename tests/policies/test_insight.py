@@ -103,6 +103,13 @@ def test_each_change_has_its_words(kind, rate, words):
     assert said == {"kind": KINDS[kind], "rate": rate, "in_words": words}
 
 
+def test_it_says_if_it_plays_as_if_arms_changed_otherwise_than_they_did():
+    still, falls = (insight.change_believed(kind, 0.004, level=0.25) for kind in (STILL, FALLS))
+    assert insight.changes_in_words({"change": falls, "change_of_late": falls}) == falls["in_words"]
+    said = insight.changes_in_words({"change": falls, "change_of_late": still})
+    assert said == "arms lose 0.3 % of their mean with a play (of late, it plays as if arms do not change)"
+
+
 def test_it_says_whether_it_is_content_and_how_many_are_good_enough():
     known = {"kept_plays_earn": 0.5, "search": 0.25, "is_content": True}
     assert insight.content_in_words(known).endswith(

@@ -235,7 +235,7 @@ def test_below_a_top_of_1_the_least_exponent_is_half():
 
 def test_a_change_is_reported_as_often_as_it_says(monkeypatch):
     found = [("resets", 0.02), ("falls", 0.1), ("resets", 0.01), ("resets", 0.04)]
-    monkeypatch.setattr(forager, "believed_changes", lambda *_: found)
+    monkeypatch.setattr(forager, "reported_changes", lambda *_: found)
     (changing,) = (one for one in forager.CHANGING if one.rate == 1e-2 and one.kind == "resets")
     row = forager.change_row(changing, 1000, 4, seed=1)
     assert (row["reported in"], row["rate / true rate"], row["else"]) == ("75%", "2.00", "falls")
