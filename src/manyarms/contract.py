@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .compiled import dispatcher
+from .compiled import dispatcher, kernel
 
 
 class Choice(NamedTuple):
@@ -122,6 +122,20 @@ lose = verb("lose", default=lambda state, choice, presumed: state)
 correct = verb("correct", default=lambda state, choice, told, reward: state)
 # counts(state) -> Counts.
 counts = verb("counts")
+
+# Policies with a live catalogue, in which items are withdrawn, run out, or are not for everybody.
+# ask_among(state, round, allowed, has_fresh) -> Choice. The best of the arms in the slots that ``allowed`` says; slot
+# -1 if there is none, or if a fresh arm, of which there is one if ``has_fresh``, is worth more. Changes nothing.
+ask_among = verb("ask_among", default=lambda state, asked, allowed, has_fresh: no_choice(asked))
+# draw(state) -> (state, slot). A fresh arm now, and where it is; slot -1 if the policy draws only when it wants to.
+draw = verb("draw", default=lambda state: (state, -1))
+# recall(state, slot, plays, total, is_news) -> state. So many plays of the arm in a slot were seen, and paid so much:
+# elsewhere, if that is news; or by the policy itself, which has let the arm go since.
+recall = verb("recall", default=lambda state, slot, plays, total, is_news: state)
+# release(state, slot) -> state. The arm in a slot cannot be played any more; no ask of it is open.
+release = verb("release", default=lambda state, slot: state)
+# supply(state, has_fresh) -> state. Whether there are fresh arms from now on.
+supply = verb("supply", default=lambda state, has_fresh: state)
 # follow(state, world) -> state. After each of these, in a simulation: policies that have moved arms between slots let
 # the world follow.
 follow = verb("follow", default=lambda state, world: state)
@@ -145,6 +159,9 @@ expected = verb("expected", default=lambda base, slot: math.nan)
 revise = verb("revise", default=lambda base, slot, plays, total: base)
 # counted(base, reward) -> a reward as the base adds it up: what is taken back is what was added.
 counted = verb("counted", default=lambda base, reward: reward)
+# best_among(base, key, round, allowed, arms) -> (slot, probability). The best of the allowed slots below ``arms``; -1
+# if there is none. By default that with the largest expected reward; those that were never played come first.
+best_among = verb("best_among", default=lambda base, key, asked, allowed, arms: best_by_mean(base, allowed, arms))
 # plays_of(base, slot) -> how many rewards of the arm in a slot it has learned since it was renewed.
 plays_of = verb("plays_of")
 # index_of(formula, plays, total) -> the index of an arm with so many plays and rewards that sum up to so much.
@@ -171,6 +188,26 @@ reward_of = verb("reward_of")
 
 # record(log, round, choice, mean, next_mean, reward, episode, drawn) -> None.
 record = verb("record")
+
+
+@kernel
+def no_choice(round: int) -> Choice:
+    """For ``ask_among``: none of those."""
+    return Choice(slot=-1, arm=-1, probability=1.0, block=1, round=round)
+
+
+@kernel
+def best_by_mean(base: Any, allowed: Any, arms: int) -> tuple[int, float]:
+    """The allowed slot with the largest expected reward; the first that was never played, if there is one."""
+    best = -1
+    most = -math.inf
+    for slot in range(arms):
+        if allowed[slot]:
+            worth = math.inf if plays_of(base, slot) == 0 else expected(base, slot)
+            if best < 0 or worth > most:
+                best = slot
+                most = worth
+    return best, 1.0
 
 
 def register(state_type: type, **kernels: Callable[..., Any]) -> None:

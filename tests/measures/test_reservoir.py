@@ -449,3 +449,13 @@ def test_what_makes_no_sense_is_refused_by_name(call, message):
 def test_noise_may_put_means_outside():
     means = np.append(np.linspace(0.0, 1.0, 300), [-0.5, 1.5])  # five standard deviations
     assert estimate_from_noisy_means(means, 0.01).arms == 302
+
+
+def test_advice_warns_where_the_top_is_far_above_all_arms():
+    random = np.random.default_rng(1)
+    clicks = estimate_from_counts(random.binomial(300, random.beta(1.2, 110.0, 800)), 300).advice(100_000)
+    assert 0.0 <= clicks.best_observed < 0.5
+    assert "use manyarms plan (docs/plan.md) instead" in str(clicks)
+    near = estimate_from_counts(random.binomial(100, random.random(500)), 100).advice(100_000)
+    assert near.best_observed > 0.9
+    assert near.warnings == near.estimate.warnings

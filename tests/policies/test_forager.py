@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import manyarms as ma
 from manyarms.checks import examples
 from manyarms.checks.runs import Trial
-from manyarms.contract import ask, begin, defer, lose, pull, settle, tell
+from manyarms.contract import ask, ask_among, begin, defer, draw, lose, pull, recall, release, settle, supply, tell
 from manyarms.policies import forager as fast
 from manyarms.policies import grid as grids
 from manyarms.policies import lateness as late
@@ -25,6 +25,7 @@ from manyarms.policies import open_asks as opening
 from manyarms.policies import watch as watching
 from manyarms.snapshots import state_to_json
 from manyarms.streams import replication_key
+from tests.live_ids import same_tags as same_tags
 from tests.open_asks import left_open, settled
 from tests.reference import forager as slow
 from tests.twinned import FLIPS, check_same, horizons, plays_as_its_twin, reservoirs
@@ -121,7 +122,7 @@ def same_memory(memory, twin):
     assert memory.arms == known
     assert memory.plays[:known].tolist() == [arm.known_plays for arm in twin.arms]
     assert memory.totals[:known].tolist() == [arm.known_total for arm in twin.arms]
-    assert memory.held[:known].tolist() == [arm.is_held for arm in twin.arms]
+    assert memory.held[:known].tolist() == [arm.number + 1 if arm.is_held else 0 for arm in twin.arms]
     assert (memory.newest, memory.turn, memory.replayed) == (twin.newest, twin.turn, twin.replayed)
 
 
@@ -198,6 +199,19 @@ def test_a_longer_run_believes_in_one_change_after_another_as_its_twin():
     assert found["grids"] >= 5
     assert found["evicted"] >= 10
     assert found["second looks"] >= 3
+
+
+@pytest.mark.once
+def test_the_reservoir_goes_on_learning_when_more_arms_are_held_than_remembered_as_its_twin():
+    rare = ma.World(ma.BetaDistributed(a=1.0, b=30.0))
+    compared(ma.Forager(keep=600, most=600), rare, 900, seed=3)
+    state, dice = begun(ma.Forager(keep=600, most=600)), random.Random(3)
+    for t in range(1, 1300):  # arms pay with their first play only, so there are always better ones than those it has
+        choice = ask(state, t)
+        state = tell(state, choice, float(dice.random() < 0.5) if state.plays[choice.slot] == 0 else 0.0)
+    assert state.used > memories.REMEMBERED + 50
+    assert np.count_nonzero(state.memory.held) == memories.REMEMBERED  # all of them may be played again
+    assert state.reservoir.judged > memories.REMEMBERED + 50
 
 
 specs = st.integers(1, 40).flatmap(
@@ -300,6 +314,101 @@ def test_late_rewards_count_as_for_the_twin(keep, most, seed):
     if keep < 32:
         assert happened["beyond keep"] >= 5
         assert happened["full" if most == 3 else "evicted"] >= 5
+
+
+# ---------------------------------------------------------------- a live catalogue
+
+
+def played(spec, rounds, seed):
+    """A Forager that has played coins, and its twin."""
+    twin, state, dice = new_twin(spec), begun(spec), random.Random(seed)
+    for t in range(1, rounds + 1):
+        choice = ask(state, t)
+        reward = float(dice.random() < (0.6 if choice.arm % 9 == 4 else 0.1))
+        state = tell(state, choice, reward)
+        twin.told(int(choice.arm), reward)
+    return twin, state, dice
+
+
+def best_among(twin, allowed, has_fresh):
+    """As the docstring of `ask_among` says it: the place of an arm; None for a fresh one, or none at all."""
+    arms = [place for place, is_allowed in enumerate(allowed) if is_allowed]
+    if not arms:
+        return None
+    best = max(arms, key=lambda place: (twin.arms[place].believed, -place))
+    if twin.arms[best].believed >= twin.target:
+        return best
+    for place in arms:
+        twin.appraise(twin.arms[place])
+    most = max(arms, key=lambda place: (twin.arms[place].promise, -place))
+    if has_fresh:
+        return most if twin.arms[most].promise > twin.reservoir.excess(twin.target) else None
+    costs = twin.arms[best].believed - twin.arms[most].believed
+    return most if twin.arms[most].promise * twin.stay > costs else best
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_of_the_allowed_arms_is_that_of_the_twin(seed):
+    twin, state, dice = played(ma.Forager(keep=20), 300, seed)
+    found = set()
+    for share in (0.0, 0.05, 0.2, 0.5, 0.5, 0.5, 0.9, 1.0):
+        for has_fresh in (False, True):
+            allowed = np.array([dice.random() < share for _ in range(state.used)], dtype=np.bool_)
+            expected = best_among(twin, allowed, has_fresh)
+            choice = ask_among(state, 301, allowed, has_fresh)
+            assert choice.slot == (-1 if expected is None else expected)
+            assert expected is None or (choice.arm, choice.probability) == (state.arms[expected], 1.0)
+            found.add(expected)
+    assert len(found) > 2
+
+
+@pytest.mark.once
+def test_what_was_seen_elsewhere_counts_as_if_it_had_been_told():
+    """Of a fresh arm, to the bit: ten rewards told one by one by a policy that believes in no change, or at once."""
+    _, state, _ = played(ma.Forager(keep=20), 300, 5)
+    state, slot = draw(state)
+    grids.believe(state.grid, state.reservoir.masses, 0, 3.0, 10.0, 1.0)
+    expected = state.grid.belief.copy()
+    judged, before = state.reservoir.judged, state.means[slot]
+    # Neither change, but for one reset in 10^6 plays, nor another grid.
+    still = state._replace(watch=state.watch._replace(model=0, rate=1e-6), regrid=10**6)
+    after = recall(still, slot, 10, 3.0, True)
+    assert after.masses.reshape(-1, POINTS)[slot] == pytest.approx(expected, abs=2e-5)
+    assert (after.plays[slot], after.totals[slot]) == (10, 3.0)
+    assert after.means[slot] != before
+    assert after.reservoir.judged == judged + 1.0  # and the reservoir has learned of it
+
+
+@pytest.mark.once
+def test_a_released_arm_is_gone_and_its_slot_is_used_again():
+    spec = ma.Forager(keep=6, most=6)
+    _, state, _ = played(spec, 300, 6)
+    for slot in range(state.used):
+        arm = int(state.arms[slot])
+        state = release(state, slot)
+        assert arm not in spec.kept_arms(state)
+        assert (state.arms[slot], state.believed[slot], state.promises[slot]) == (-1, -1.0, -1.0)
+        choice = ask(state, 301)
+        assert choice.arm >= 0
+        assert state.arms[choice.slot] == choice.arm
+    for t in range(302, 900):  # grids are redrawn, promises refreshed
+        choice = ask(state, t)
+        assert choice.arm >= 0
+        state = tell(state, choice, float(t % 9 == 0))
+    assert (state.arms[: state.used] >= 0).all()
+
+
+@pytest.mark.once
+def test_without_supply_no_fresh_arm_is_drawn():
+    _, state, _ = played(ma.Forager(keep=40), 100, 7)
+    state = supply(state, False)
+    drawn = state.counts.arms
+    for t in range(101, 400):
+        state = tell(state, ask(state, t), 0.0)
+    assert state.counts.arms == drawn
+    state = tell(supply(state, True), ask(state, 400), 0.0)
+    assert state.counts.arms == drawn + 1
 
 
 # ---------------------------------------------------------------- the grid
@@ -531,9 +640,9 @@ def arm_seen(state, wins, plays):
 def learned_of(state, place, replays=0):
     now = learning.Known(plays=float(state.plays[0]), total=float(state.totals[0]))
     memory, reservoir, place = memories.with_arm_remembered(
-        state.memory, state.reservoir, state.grid, place, now, replays, 1.0
+        state.memory, state.reservoir, state.grid, place, 0, now, replays, 1.0
     )
-    memories.let_go(memory, place)
+    memories.let_go(memory, place, 0)
     return state._replace(memory=memory, reservoir=reservoir)
 
 
@@ -1054,7 +1163,7 @@ def test_a_used_state_begins_as_a_new_one():
 
 
 @pytest.mark.once
-def test_a_snapshot_with_open_asks_goes_on_the_same():
+def test_a_snapshot_with_open_asks_goes_on_the_same(same_tags):
     dice = random.Random(2)
     bandit = ma.Bandit(ma.Forager(keep=4, most=8), seed=5)
     for _ in range(150):

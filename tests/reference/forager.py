@@ -409,14 +409,12 @@ class Memory:
         self.arms = []
         self.newest, self.turn, self.replayed = -1, 0, 0
 
-    def has_place_for(self, arm):
-        """Remember it, in place of the oldest that was let go if there are 256."""
+    def make_place_for(self, arm):
+        """Remember it, if there are 256 in place of the oldest that was let go, or else of the oldest."""
         after = [(self.newest + i) % 256 for i in range(1, 257)]
         free = [place for place in after if place >= len(self.arms) or not self.arms[place].is_held]
-        if free:
-            self.newest = free[0]
-            self.arms[free[0] : free[0] + 1] = [arm]
-        return bool(free)
+        self.newest = (free or after)[0]
+        self.arms[self.newest : self.newest + 1] = [arm]
 
     def in_turn(self, number, known, seen):
         """So many of those known before, each with its share: one that is still held is one of all that were seen."""
@@ -615,10 +613,12 @@ class Forager:
         self.learn(arm, dispersion)
 
     def learn(self, arm, dispersion):
-        """If there is a place for it, with 8 others, if so many steps more are affordable."""
+        """Unless it is forgotten; with 8 others, if so many steps more are affordable."""
         known, memory = len(self.memory.arms), self.memory
         is_first = arm.known_plays == 0
-        if is_first and not memory.has_place_for(arm):
+        if is_first:
+            memory.make_place_for(arm)
+        elif arm not in memory.arms:
             return
         number = min(8, known) if memory.replayed < 4000 + self.rounds / 2 else 0
         seen = self.reservoir.judged + (1.0 if is_first else 0.0) - 4.0
@@ -702,6 +702,8 @@ class Forager:
         hopeful = self.leaders["promise"]
         place = None
         if hopeful.promise <= self.reservoir.excess(self.target):
+            if self.arm is not None and self.arm.plays == 0 and not self.arm.asks:
+                return self.arm  # it was drawn, and nobody has asked for it yet
             place = self.free_place()
         if place is not None:
             return self.fresh(place)
@@ -752,7 +754,7 @@ class Forager:
         if self.watch.is_affordable(self.rounds, 4.0 + self.stay / 32.0):
             if arm.plays == 0:
                 self.watch.start(arm, self.reservoir.masses)
-            elif is_kept and self.watch.place_of(arm) is None:
+            elif (is_kept or (self.round > 0 and arm.plays >= 64)) and self.watch.place_of(arm) is None:
                 self.watch.start(arm, arm.masses, arm.nothing)
         self.experienced(reward, is_kept, arm.plays)
         self.differed(arm, reward)

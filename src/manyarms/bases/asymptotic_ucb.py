@@ -386,4 +386,17 @@ def revise(base: AsymptoticUCBState, slot: int, plays: int, total: float) -> Asy
     return replaced(base, lease=with_line(base, slot, mean, slope, level, base.told + 1))
 
 
-register_base(AsymptoticUCBState, renew=renew, pick=pick, learn=learn, revise=revise)
+def best_among(base: AsymptoticUCBState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
+    """The argmax of the index over the allowed slots."""
+    best = -1
+    most = -math.inf
+    for slot in range(arms):
+        if allowed[slot]:
+            index = plain_index(base, 2 * slot, base.clock.confidence)
+            if best < 0 or index > most:
+                best = slot
+                most = index
+    return best, 1.0
+
+
+register_base(AsymptoticUCBState, renew=renew, pick=pick, learn=learn, revise=revise, best_among=best_among)

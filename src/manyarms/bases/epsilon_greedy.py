@@ -11,10 +11,11 @@ Deviations: every arm is played once first. Probabilities are stated: epsilon / 
 """
 
 import dataclasses
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from ..compiled import replaced
+from ..compiled import kernel, replaced
 from ..contract import Choice, expected, plays_of, register
+from ..contract import best_among as best_among_greedily
 from ..contract import learn as greedy_learns
 from ..contract import renew as renew_greedy
 from ..contract import revise as revise_greedy
@@ -73,6 +74,32 @@ def pick(base: EpsilonGreedyState, key: int, round: int) -> tuple[int, float]:
     return slot, base.epsilon / base.arms + (1.0 - base.epsilon if slot == best else 0.0)
 
 
+@kernel
+def nth_allowed(allowed: Any, arms: int, n: int) -> int:
+    """The n-th of the allowed slots, counted from 0."""
+    for slot in range(arms):
+        if allowed[slot]:
+            n -= 1
+            if n < 0:
+                return slot
+    return -1
+
+
+def best_among(base: EpsilonGreedyState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
+    """Any of the allowed arms, or the best of them."""
+    best, _ = best_among_greedily(base.greedy, key, round, allowed, arms)
+    if best < 0 or plays_of(base.greedy, best) == 0:
+        return best, 1.0
+    number = 0
+    for slot in range(arms):
+        number += 1 if allowed[slot] else 0
+    bits = bits_at(key, round, 1)
+    slot = best
+    if uniform(bits) < base.epsilon:
+        slot = nth_allowed(allowed, arms, index_below(follow(bits, 1), number))
+    return slot, base.epsilon / number + (1.0 - base.epsilon if slot == best else 0.0)
+
+
 def learn(base: EpsilonGreedyState, choice: Choice, reward: float) -> EpsilonGreedyState:
     """As greedy learns."""
     return replaced(base, greedy=greedy_learns(base.greedy, choice, reward))
@@ -89,6 +116,7 @@ register(
     pick=pick,
     learn=learn,
     revise=revise,
+    best_among=best_among,
     expected=lambda base, slot: expected(base.greedy, slot),
     plays_of=lambda base, slot: plays_of(base.greedy, slot),
 )

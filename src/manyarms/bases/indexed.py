@@ -80,4 +80,13 @@ def with_index(base: IndexedState, slot: int, index: float) -> IndexedState:
     return replaced(base, leader=slot_of(leader, base.leaves))
 
 
-register_base(IndexedState, renew=renew, pick=pick, learn=learn, revise=revise)
+def best_among(base: IndexedState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
+    """The argmax of the index over the allowed slots. A leaf holds it in order, beside the slot."""
+    best = -1
+    for slot in range(arms):
+        if allowed[slot] and (best < 0 or base.keys[base.leaves + slot] > base.keys[base.leaves + best]):
+            best = slot
+    return best, 1.0
+
+
+register_base(IndexedState, renew=renew, pick=pick, learn=learn, revise=revise, best_among=best_among)

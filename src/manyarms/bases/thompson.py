@@ -138,6 +138,20 @@ def best_draw(base: AnyState, a: float, b: float, key: int, round: int) -> tuple
     return best, 1.0
 
 
+@kernel
+def best_draw_among(base: AnyState, a: float, b: float, key: int, round: int, allowed: Any) -> tuple[int, float]:
+    """The allowed arm with the largest draw; -1 if none is allowed."""
+    best = -1
+    largest = 0.0
+    for slot in range(base.arms):
+        if allowed[slot]:
+            mean = drawn_mean(base.rewards, a, b, slot, bits_at(key, round, slot))
+            if best < 0 or mean > largest:
+                best = slot
+                largest = mean
+    return best, 1.0
+
+
 def part_of_success(base: AnyState, reward: float) -> float:
     """A success, a failure, or a part of each."""
     return min(max(reward, 0.0), 1.0)
@@ -165,5 +179,26 @@ def pick_by_prior(base: PriorThompsonState, key: int, round: int) -> tuple[int, 
     return best_draw(base, base.a, base.b, key, round)
 
 
-for state_type, picked in ((ThompsonState, pick), (PriorThompsonState, pick_by_prior)):
-    register_base(state_type, renew=renew, pick=picked, learn=learn, counted=part_of_success, revise=revise)
+def best_among(base: ThompsonState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
+    """All means were equally likely."""
+    return best_draw_among(base, 1.0, 1.0, key, round, allowed)
+
+
+def best_among_by_prior(base: PriorThompsonState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
+    """They were as the prior says."""
+    return best_draw_among(base, base.a, base.b, key, round, allowed)
+
+
+for state_type, picked, best in (
+    (ThompsonState, pick, best_among),
+    (PriorThompsonState, pick_by_prior, best_among_by_prior),
+):
+    register_base(
+        state_type,
+        renew=renew,
+        pick=picked,
+        learn=learn,
+        counted=part_of_success,
+        revise=revise,
+        best_among=best,
+    )

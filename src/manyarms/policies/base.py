@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..arithmetic import binary_log, natural_log
 from ..compiled import kernel
 from ..specs import Spec, count, filled, number
+from ..states import enlarged, mapped, types_of
 
 DOUBLING = "doubling"
 """For ``horizon``: unknown, and assumed to be the next power of two."""
@@ -25,6 +26,7 @@ class Policy(Spec, abc.ABC, abstract=True):
     takes_pending: bool = False  # whether rewards may be assumed until they come: it does nothing that cannot be undone
     restarts_when: ClassVar[str] = ""  # in words, where there is more to say than that it does
     presets: ClassVar[dict[str, dict[str, Any]]] = {}  # name -> what the settings left at None are then
+    kept_settings: ClassVar[tuple[str, ...]] = ("settings",)  # the fields of a state that follow from the spec alone
     settings_type: ClassVar[type]  # of the named tuple that a state keeps of the spec, if there is much to keep
 
     def __post_init__(self) -> None:
@@ -90,6 +92,43 @@ class Policy(Spec, abc.ABC, abstract=True):
     def kept_arms(self, state: Any) -> NDArray[np.int64]:
         """The arms the policy may still choose."""
 
+    def arms_in_slots(self, state: Any) -> NDArray[np.int64]:
+        """Slot -> the arm in it that ``ask_among`` can choose, -1 if there is none; of a policy without it, nothing."""
+        return np.zeros(0, dtype=np.int64)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether it chooses at random, with probabilities that it states."""
+        return False
+
+    def chance_of(self, choice: Any, state: Any, slot: int) -> float:
+        """With what probability the arm in another slot would have been chosen in place of this choice."""
+        return 0.0
+
+    def can_draw(self, state: Any) -> bool:
+        """Whether ``draw`` gives it a fresh arm now."""
+        return False
+
+    def adapted(self, state: Any, begun: Any) -> Any:
+        """A state of the same policy with other settings, as this one would have it; None if that cannot be.
+
+        ``begun`` is a fresh one of this spec. Settings are what a state keeps of its spec (``kept_settings``).
+        """
+        if not all(hasattr(begun, name) for name in self.kept_settings):
+            return None
+        try:
+            # Live, Python's numbers and NumPy's are all the same.
+            plain = mapped(lambda new, old: old if isinstance(new, np.ndarray) else type(new)(old), begun, state)
+            if types_of(plain) != types_of(begun):
+                return None
+            return enlarged(plain, begun)._replace(**{name: getattr(begun, name) for name in self.kept_settings})
+        except (TypeError, ValueError):  # other fields; or its arrays are too small for what is known
+            return None
+
+    def with_catalogue(self) -> Self:
+        """The spec as it plays a catalogue whose items are not endless."""
+        return self
+
     @staticmethod
     def restart_in_words(note: Mapping[str, Any]) -> str:
         """Why it restarted, from the ``last_restart`` of ``explain``; nothing where the note does not say."""
@@ -106,6 +145,10 @@ class Policy(Spec, abc.ABC, abstract=True):
     def explain(self, state: Any) -> dict[str, Any]:
         """Where the policy stands and why it last restarted, in numbers; ``in_words`` in sentences, if it has some."""
         return {}
+
+    def in_words(self, known: Mapping[str, Any]) -> str:
+        """What ``explain`` has said, in sentences; arms may have got a ``key``."""
+        return str(known.get("in_words", ""))
 
 
 class OneArmPolicy(Policy, abstract=True):

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from ..arithmetic import power
 from ..bases.base import Base
+from ..bases.epsilon_greedy import EpsilonGreedy
 from ..bases.ucb import UCB, Greedy
 from ..compiled import kernel, place_in, rarely, replaced
 from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register, relocate, renew, verb
@@ -224,9 +225,22 @@ class Blackbox(tails.SubsamplingPolicy):
 
     def kept_arms(self, state: BlackboxState) -> NDArray[np.int64]:
         """The arms of the open block."""
+        return np.sort(self.arms_in_slots(state))
+
+    @property
+    def is_random(self) -> bool:
+        """If its base is."""
+        return isinstance(getattr(self, "base", None), EpsilonGreedy)
+
+    def chance_of(self, choice: Choice, state: BlackboxState, slot: int) -> float:
+        """That of `EpsilonGreedy` to choose any; other bases have one choice, or no closed form for it."""
+        return float(getattr(state.base, "epsilon", 0.0)) / max(state.block.size, 1)
+
+    def arms_in_slots(self, state: BlackboxState) -> NDArray[np.int64]:
+        """Those that stayed, and then the fresh ones."""
         arms = np.arange(state.first_arm, state.first_arm + state.block.size)
         if isinstance(state.start, WarmStart):
-            arms[: state.start.stayed] = np.sort(state.start.kept[: state.start.stayed])
+            arms[: state.start.stayed] = state.start.kept[: state.start.stayed]
         return arms
 
     def explain(self, state: BlackboxState) -> dict[str, Any]:
@@ -295,6 +309,14 @@ def ask(state: BlackboxState, round: int) -> Choice:
     slot, probability = pick(state.base, state.key, round)
     arm = arm_in(state.start, state.first_arm, slot)
     return Choice(slot=slot, arm=arm, probability=probability, block=state.counts.blocks, round=round)
+
+
+def ask_among(state: BlackboxState, round: int, allowed: Any, has_fresh: bool) -> Choice:
+    """The best allowed arm, as the base has it."""
+    choice = blocks.ask_the_base_among(state, round, allowed, has_fresh)
+    if choice.slot < 0:
+        return choice
+    return replaced(choice, arm=arm_in(state.start, state.first_arm, choice.slot))
 
 
 def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
@@ -400,6 +422,7 @@ blocks.register_policy(
     is_cramped=tails.is_too_small,
     begin=begin_blackbox,
     ask=ask,
+    ask_among=ask_among,
     tell=tell,
     defer=defer,
     settle=settle,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..arithmetic import ceiling
 from ..compiled import kernel, replaced
-from ..contract import Choice, Counts, counted, expected, learn, pick, register, revise, tell
+from ..contract import Choice, Counts, best_among, counted, expected, learn, no_choice, pick, register, revise, tell
 
 NO_COUNTS = Counts(restarts=0, blocks=0, arms=0, ignored=0)
 
@@ -130,6 +130,17 @@ def ask_one_arm(state: Any, round: int) -> Choice:
 def ask_the_base(state: Any, round: int) -> Choice:
     """For policies that run a base on the arms from ``first_arm`` on: whatever the base picks."""
     slot, probability = pick(state.base, state.key, round)
+    return Choice(
+        slot=slot, arm=state.first_arm + slot, probability=probability, block=state.counts.blocks, round=round
+    )
+
+
+@kernel
+def ask_the_base_among(state: Any, round: int, allowed: Any, has_fresh: bool) -> Choice:
+    """The best allowed arm, as the base has it. Whoever knows another arm in that slot puts it in."""
+    slot, probability = best_among(state.base, state.key, round, allowed, state.block.size)
+    if slot < 0:
+        return no_choice(round)
     return Choice(
         slot=slot, arm=state.first_arm + slot, probability=probability, block=state.counts.blocks, round=round
     )

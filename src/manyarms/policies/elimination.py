@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from ..arithmetic import power
 from ..compiled import kernel, on_gpu, place_in, rarely, replaced, store_both
-from ..contract import Choice, Counts, begin, relocate
+from ..contract import Choice, Counts, begin, no_choice, relocate
 from ..specs import Flag, Positive
 from ..streams import UNSET_KEY, bits_at, index_below, u64
 from . import blocks
@@ -181,6 +181,19 @@ class Elimination(tails.SubsamplingPolicy):
         """The live arms of the open block."""
         return np.sort(state.arms[: state.live])
 
+    @property
+    def is_random(self) -> bool:
+        """All live arms are equally likely."""
+        return True
+
+    def chance_of(self, choice: Choice, state: EliminationState, slot: int) -> float:
+        """All are equally likely."""
+        return choice.probability
+
+    def arms_in_slots(self, state: EliminationState) -> NDArray[np.int64]:
+        """The live arms, which fill the first slots."""
+        return state.arms[: state.live]
+
     def explain(self, state: EliminationState) -> dict[str, Any]:
         """Where it stands, and the last restart: the score that emptied the block against the threshold."""
         own = {"live_arms": state.live, "threshold": state.limit, "last_restart": blocks.read_note(state.note)}
@@ -248,6 +261,31 @@ def ask(state: EliminationState, round: int) -> Choice:
         block=state.counts.blocks,
         round=round,
     )
+
+
+def ask_among(state: EliminationState, round: int, allowed: Any, has_fresh: bool) -> Choice:
+    """One of the allowed live arms, uniformly at random: what its losses weigh follows from how many these are."""
+    number = 0
+    for slot in range(state.live):
+        number += 1 if allowed[slot] else 0
+    if number == 0:
+        return no_choice(round)
+    left = index_below(bits_at(state.key, round, 1), number)
+    chosen = 0
+    for slot in range(state.live):
+        if allowed[slot]:
+            if left == 0:
+                chosen = slot
+            left -= 1
+    return Choice(
+        slot=chosen, arm=state.arms[u64(chosen)], probability=1.0 / number, block=state.counts.blocks, round=round
+    )
+
+
+def release(state: EliminationState, slot: int) -> EliminationState:
+    """The arm in a slot is gone, and with the last one its block: as if all had been dropped."""
+    gone = without(state, slot)
+    return after_block(gone) if gone.live == 0 else gone
 
 
 def tell(state: EliminationState, choice: Choice, reward: float) -> EliminationState:
@@ -355,6 +393,8 @@ blocks.register_policy(
     is_cramped=tails.is_too_small,
     begin=begin_elimination,
     ask=ask,
+    ask_among=ask_among,
+    release=release,
     tell=tell,
     defer=defer,
     settle=settle,

@@ -29,13 +29,14 @@ Source: ours; docs/theory/forager.md derives it.
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import kernel, replaced
-from ..contract import Choice, Counts
+from ..contract import Choice, Counts, no_choice
 from ..specs import Count
 from . import watch as watching
 from .base import Policy
@@ -61,7 +62,7 @@ from .grid import (
     redrawn,
     update,
 )
-from .insight import insight
+from .insight import insight, sentences
 from .lateness import Lateness, add_answer, new_lateness, opened_lateness
 from .leaders import NO_LEADER, Leader, led, searched
 from .learned_reservoir import (
@@ -75,7 +76,7 @@ from .learned_reservoir import (
     opened_reservoir,
     sum_up,
 )
-from .memory import Memory, affordable_replays, let_go, new_memory, opened_memory, with_arm_remembered
+from .memory import Memory, affordable_replays, is_remembered, let_go, new_memory, opened_memory, with_arm_remembered
 from .open_asks import OpenAsks, add_ask, come_to_nothing, new_open_asks, remove_ask, without_asks
 from .watch import MODELS, WATCHED, Watch, new_watch, opened_watch
 
@@ -94,6 +95,12 @@ REFRESH = 0.5
 CREDIT = 4
 """An arm has one ask open, and so many more for each answer that has come, while there is another to ask for: else all
 asks of a delay would go to an arm that was lucky once."""
+
+LONG = 64
+"""An arm with so many plays has been in doubt for long."""
+
+CATALOGUE = 4096
+"""With a catalogue of items, so many arms are remembered, at least."""
 
 NONE = -1
 """No slot; and in place of a target, none."""
@@ -147,6 +154,7 @@ class ForagerState(NamedTuple):
     promised: float = float(NONE)  # the target when all promises were computed
     changed: int = NONE  # the slot whose promise is to be computed
     slot: int = 0  # of the arm to play next
+    is_supplied: int = 1  # whether there are fresh arms
     round: int = 0  # the last one whose ask was left open
     counts: Counts = NO_COUNTS
 
@@ -178,6 +186,7 @@ class Forager(Policy):
     True
     """
 
+    kept_settings: ClassVar = ("keep", "slots")
     tried_with: ClassVar = ({}, {"keep": 2, "most": 3})
 
     keep: Count = 32
@@ -230,6 +239,18 @@ class Forager(Policy):
         """All arms that have a slot."""
         return np.sort(state.arms[state.arms >= 0])
 
+    def arms_in_slots(self, state: ForagerState) -> NDArray[np.int64]:
+        """The slots that had an arm at some time, with those that have none now."""
+        return state.arms[: state.used]
+
+    def can_draw(self, state: ForagerState) -> bool:
+        """Unless all its arms have answers that are out."""
+        return bool(state.used < state.slots or (state.open.numbers[: state.used] == 0).any())
+
+    def with_catalogue(self) -> Self:
+        """Items may run out, and then those that were left are all there is: more of them are remembered."""
+        return self.replace(keep=max(self.keep, CATALOGUE), most=max(self.most, CATALOGUE))
+
     def explain(self, state: ForagerState) -> dict[str, Any]:
         """What it knows, in numbers and in words (`insight`); it never restarts."""
         own = {
@@ -240,6 +261,10 @@ class Forager(Policy):
             "last_restart": None,
         }
         return own | insight(state, dispersion_of(state.noise, state.grid.spacing))
+
+    def in_words(self, known: Mapping[str, Any]) -> str:
+        """In the words of somebody who has items."""
+        return " ".join(sentences(known))
 
 
 # ---------------------------------------------------------------- averages that forget
@@ -365,7 +390,8 @@ def with_promises(state: ForagerState) -> ForagerState:
     if abs(state.target - state.promised) <= near:
         return with_promise(state, True)
     for slot in range(state.used):
-        appraise(state, slot, False)
+        if state.arms[slot] >= 0:
+            appraise(state, slot, False)
     hope = searched(state.promises, state.used, state.hope.slot)
     return replaced(state, changed=NONE, hope=hope, promised=state.target)
 
@@ -423,13 +449,14 @@ def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState
     ahead = 4 * plays
     is_slow = ahead * (change.resets + change.falls + change.rises) < LOOK_WITHIN
     state.looks[slot] = ahead if plays == look and is_slow else plays
+    arm = state.arms[slot]
+    if state.places[slot] >= 0 and not is_remembered(state.memory, state.places[slot], arm):
+        return state  # what was made of it cannot be taken out any more
     now = Known(plays=plays + state.nothing[slot], total=state.totals[slot])
     replays = affordable_replays(state.memory, state.experience.rounds)
     memory, reservoir, place = with_arm_remembered(
-        state.memory, with_hope(state), state.grid, state.places[slot], now, replays, dispersion
+        state.memory, with_hope(state), state.grid, state.places[slot], arm, now, replays, dispersion
     )
-    if place < 0:
-        return state
     state.places[slot] = place
     return replaced(state, memory=memory, reservoir=reservoir)
 
@@ -442,9 +469,14 @@ def rounds_a_group(experience: Experience) -> float:
 
 @kernel
 def watch_from_now(state: ForagerState, slot: int, is_kept: bool) -> None:
-    """Watch an arm from its first reward on; and one that is good enough, if nobody does any more."""
+    """Watch an arm from its first reward on; and one that is good enough or in doubt for long, if nobody does any more.
+
+    Where answers are late, it may believe at first that arms change all the time. Then an arm in doubt would stay so,
+    however long it is played, if nobody watched.
+    """
     is_fresh = state.plays[slot] == 0
-    if not (is_fresh or (is_kept and watching.place_of(state.watch, slot) < 0)):
+    is_wanted = is_kept or (is_late(state) and state.plays[slot] >= LONG)
+    if not (is_fresh or (is_wanted and watching.place_of(state.watch, slot) < 0)):
         return
     if watching.is_affordable(state.watch, state.experience.rounds, rounds_a_group(state.experience)):
         masses = state.reservoir.masses if is_fresh else state.masses
@@ -508,9 +540,10 @@ def believe_anew(state: ForagerState, slot: int) -> None:
 def with_values(state: ForagerState) -> ForagerState:
     """All arms anew. Where answers are late, also what is believed of them: many were drawn when little was known."""
     for slot in range(state.used):
-        if is_late(state):
-            believe_anew(state, slot)
-        value(state, slot)
+        if state.arms[slot] >= 0:
+            if is_late(state):
+                believe_anew(state, slot)
+            value(state, slot)
     return replaced(state, best=searched(state.believed, state.used, state.best.slot), promised=float(NONE))
 
 
@@ -540,7 +573,8 @@ def with_grid(state: ForagerState) -> ForagerState:
     fine = replaced(later, grid=redrawn(grid, centre, spacing))
     sum_up(state.reservoir, fine.grid)
     for slot in range(state.used):
-        state.means[slot] = mean_of(fine.grid, state.masses, slot * POINTS)
+        if state.arms[slot] >= 0:
+            state.means[slot] = mean_of(fine.grid, state.masses, slot * POINTS)
     return with_values(fine)
 
 
@@ -577,7 +611,7 @@ def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
     watching.stop_watching(state.watch, slot)
     watching.fade(state.watch, 1.0 / (drawn + 3.0))
     if slot < state.used:
-        let_go(state.memory, state.places[slot])
+        let_go(state.memory, state.places[slot], state.arms[slot])
     state.arms[slot] = drawn
     state.plays[slot] = 0
     without_asks(state.open, slot)
@@ -610,6 +644,21 @@ def is_good_enough(state: ForagerState, slot: int) -> Any:
 
 
 @kernel
+def is_untouched(state: ForagerState, slot: int) -> Any:
+    """Whether a slot has an arm that was drawn, but never asked for: one more of the kind would be one too many."""
+    return state.plays[slot] == 0 and state.open.numbers[slot] == 0 and state.arms[slot] >= 0
+
+
+@kernel
+def is_worth_a_try(state: ForagerState, hope: int, promise: float, best: int) -> Any:
+    """Where no fresh arm is left: whether an arm may exceed the target by more than it costs to try it.
+
+    A try costs what the best arm is worth more; what it may find is had for as many plays as arms have behind them.
+    """
+    return promise * state.experience.stay > expected_of(state, best) - expected_of(state, hope)
+
+
+@kernel
 def with_next_arm(state: ForagerState) -> ForagerState:
     """The best arm if it is good enough; else the most promising, if it promises more than a fresh one; else that.
 
@@ -619,10 +668,16 @@ def with_next_arm(state: ForagerState) -> ForagerState:
         return replaced(state, slot=state.best.slot)
     seen = with_promises(state)
     slot = NONE
-    if seen.promises[seen.hope.slot] <= fresh_excess(seen.reservoir, seen.grid, seen.target):
+    if seen.is_supplied == 1 and seen.promises[seen.hope.slot] <= fresh_excess(seen.reservoir, seen.grid, seen.target):
+        if is_untouched(seen, seen.slot):
+            return seen
         slot = free_slot(seen)
     if slot < 0:
-        return replaced(seen, slot=seen.hope.slot if seen.promises[seen.hope.slot] >= 0.0 else seen.best.slot)
+        promise = seen.promises[seen.hope.slot]
+        is_hopeful = promise >= 0.0 and (
+            seen.is_supplied == 1 or is_worth_a_try(seen, seen.hope.slot, promise, seen.best.slot)
+        )
+        return replaced(seen, slot=seen.hope.slot if is_hopeful else seen.best.slot)
     return with_fresh_arm(seen, slot)
 
 
@@ -646,6 +701,7 @@ def begin(state: ForagerState, key: int) -> ForagerState:
         watch=opened_watch(state.watch),
         used=0,
         round=0,
+        is_supplied=1,
         experience=NOTHING_LEARNED,
         noise=FIRST_NOISE,
         regrid=20,
@@ -727,4 +783,116 @@ def lose(state: ForagerState, choice: Choice, presumed: float) -> ForagerState:
     return decided(state, choice.slot)
 
 
-register_policy(ForagerState, begin=begin, ask=ask, tell=tell, defer=defer, settle=settle, lose=lose)
+# ---------------------------------------------------------------- a live catalogue
+
+
+@kernel
+def promise_of(state: ForagerState, slot: int) -> Any:
+    """By how much the mean of the arm in a slot may exceed the target; nothing is kept of it."""
+    if state.open.numbers[slot] == 0:
+        return excess_of(state.grid, state.masses, slot * POINTS, state.target)
+    if is_beyond_credit(state, slot):
+        return -1.0
+    believe_in_asks(state, slot)
+    return excess_of(state.grid, state.grid.belief, 0, state.target)
+
+
+def ask_among(state: ForagerState, round: int, allowed: Any, has_fresh: bool) -> Choice:
+    """The best allowed arm, if it is good enough; else the most promising of them, unless a fresh one promises more."""
+    slot = NONE
+    for other in range(state.used):
+        if allowed[other] and (slot < 0 or state.believed[other] > state.believed[slot]):
+            slot = other
+    if slot < 0:
+        return no_choice(round)
+    if not is_good_enough(state, slot):
+        best = slot
+        most = fresh_excess(state.reservoir, state.grid, state.target) if has_fresh else -0.5
+        slot = NONE
+        for other in range(state.used):
+            if allowed[other]:
+                promise = promise_of(state, other)
+                if promise > most:
+                    slot = other
+                    most = promise
+        if slot < 0 and has_fresh:
+            return no_choice(round)
+        if slot < 0 or (not has_fresh and not is_worth_a_try(state, slot, most, best)):
+            slot = best
+    return Choice(slot=slot, arm=state.arms[slot], probability=1.0, block=1, round=round)
+
+
+def draw(state: ForagerState) -> tuple[ForagerState, int]:
+    """A fresh arm, as if it had decided on one."""
+    slot = free_slot(state)
+    return (with_fresh_arm(state, slot), slot) if slot >= 0 else (state, NONE)
+
+
+@kernel
+def with_news(experience: Experience, plays: int, total: float) -> Experience:
+    """So many plays elsewhere: rounds like others, but of no known time, so that they count alike."""
+    rounds = experience.rounds + plays
+    return replaced(experience, rounds=rounds, average=(experience.rounds * experience.average + total) / rounds)
+
+
+def recall(state: ForagerState, slot: int, plays: int, total: float, is_news: bool) -> ForagerState:
+    """Believe of the arm in a slot what was seen of it; the reservoir learns of what is news, and it is experience."""
+    grid = state.grid
+    dispersion = dispersion_of(state.noise, grid.spacing)
+    believe(grid, state.masses, slot * POINTS, total, float(plays), dispersion)
+    change = watching.change_of(state.watch.kinds[state.watch.model], state.watch.rate)
+    watching.let_change(grid, grid.belief, 0, change, float(plays), state.reservoir.masses)
+    for k in range(POINTS):
+        state.masses[slot * POINTS + k] = grid.belief[k]
+    state.means[slot] = mean_of(grid, state.masses, slot * POINTS)
+    watching.stop_watching(state.watch, slot)  # it would take this for a change
+    if not is_news:
+        state.plays[slot] += plays
+        state.looks[slot] = state.plays[slot] - 1  # the reservoir knows of it
+        return decided(state, slot)
+    heard = replaced(state, experience=with_news(state.experience, plays, total))
+    if state.plays[slot] > state.looks[slot]:
+        return decided(with_grid(heard), slot)
+    state.totals[slot] += total
+    state.plays[slot] += plays
+    state.looks[slot] = max(state.looks[slot], state.plays[slot])
+    return decided(with_grid(with_look(heard, slot, dispersion)), slot)
+
+
+def release(state: ForagerState, slot: int) -> ForagerState:
+    """The arm in a slot is gone: it is worth nothing, promises nothing, and the next one may have its slot."""
+    watching.stop_watching(state.watch, slot)
+    let_go(state.memory, state.places[slot], state.arms[slot])
+    state.arms[slot] = NONE
+    state.plays[slot] = 0
+    state.places[slot] = NONE
+    for values in (state.means, state.believed, state.promises):
+        values[slot] = -1.0
+    without = replaced(
+        state,
+        best=searched(state.believed, state.used, state.best.slot),
+        promised=float(NONE),
+        changed=NONE if state.changed == slot else state.changed,
+    )
+    return with_next_arm(without) if state.slot == slot else without
+
+
+def supply(state: ForagerState, has_fresh: bool) -> ForagerState:
+    """From the next decision on, plan with fresh arms or without."""
+    return replaced(state, is_supplied=1 if has_fresh else 0)
+
+
+register_policy(
+    ForagerState,
+    begin=begin,
+    ask=ask,
+    ask_among=ask_among,
+    draw=draw,
+    recall=recall,
+    release=release,
+    supply=supply,
+    tell=tell,
+    defer=defer,
+    settle=settle,
+    lose=lose,
+)

@@ -4,6 +4,7 @@ Nothing here is played; `Forager.explain` is made of it.
 """
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +43,7 @@ def insight(state: "ForagerState", dispersion: float) -> dict[str, Any]:
         "change_of_late": change_of_model(state.watch, better),
         "noise": {"are_coins": bool(state.noise.is_coin), "dispersion": float(dispersion)},
         "kept_arms": kept_arms(state),
+        "has_fresh": bool(state.is_supplied),
         "open_asks": int(state.open.numbers[: state.used].sum()),
     }
     return numbers | {"in_words": " ".join(sentences(numbers))}
@@ -123,7 +125,7 @@ def quantiles(points: NDArray[np.float64], masses: NDArray[np.float64], shares: 
 # ---------------------------------------------------------------- in words
 
 
-def sentences(known: dict[str, Any]) -> list[str]:
+def sentences(known: Mapping[str, Any]) -> list[str]:
     """What it knows, sentence by sentence."""
     if not known["rounds"]:
         return ["Nothing was told yet."]
@@ -135,13 +137,20 @@ def sentences(known: dict[str, Any]) -> list[str]:
         f"It believes that {changes_in_words(known)}, and that {noise_in_words(known['noise'])}.",
     ]
     good = [arm for arm in known["kept_arms"] if arm["plays"] and arm["mean"] >= known["target"]]
-    said.append(arms_in_words(good) if good else "No arm that it knows is good enough: it searches.")
+    said.append(arms_in_words(good) if good else search_in_words(known))
     if known["open_asks"]:
         said.append(f"Answers that are out: {known['open_asks']:,}.")
     return said
 
 
-def content_in_words(known: dict[str, Any]) -> str:
+def search_in_words(known: Mapping[str, Any]) -> str:
+    """Nothing is good enough."""
+    if known["has_fresh"]:
+        return "No arm that it knows is good enough: it searches."
+    return "No arm that it knows is good enough, and there is no fresh one: it plays what promises most."
+
+
+def content_in_words(known: Mapping[str, Any]) -> str:
     """Which target it has, and why."""
     if known["kept_plays_earn"] is None:
         return "No arm was good enough so far, and it looks for better ones."
@@ -158,7 +167,7 @@ def reservoir_in_words(exceeded: dict[str, float]) -> str:
     return f"Half of all arms are above {half}, one in ten above {tenth}, one in a hundred above {hundredth}."
 
 
-def changes_in_words(known: dict[str, Any]) -> str:
+def changes_in_words(known: Mapping[str, Any]) -> str:
     """How arms have changed; and as what it plays now, if that is of another kind."""
     change, of_late = known["change"], known["change_of_late"]
     if change["kind"] == of_late["kind"]:
@@ -183,8 +192,9 @@ def arms_in_words(good: list[dict[str, Any]]) -> str:
 
 
 def arm_in_words(arm: dict[str, Any]) -> str:
-    """An arm with its interval and its plays."""
-    return f"arm {arm['arm']:,} at {short(arm['mean'])} ({short(arm['low'])} to {short(arm['high'])}; {plays_of(arm)})"
+    """An arm, or its item, with its interval and its plays."""
+    name = f"arm {arm['arm']:,}" if "key" not in arm else repr(arm["key"])
+    return f"{name} at {short(arm['mean'])} ({short(arm['low'])} to {short(arm['high'])}; {plays_of(arm)})"
 
 
 def short(mean: float) -> str:

@@ -5,7 +5,7 @@ of an arm tell little, and what was thought of arms at first would stay for long
 and rewards, and each arm that is learned of is followed by steps for some of them, in turn.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class Memory(NamedTuple):
 
     plays: NDArray[np.float64]  # place -> plays of an arm
     totals: NDArray[np.float64]  # place -> their rewards
-    held: NDArray[np.int64]  # place -> 1 while the arm may be played again
+    held: NDArray[np.int64]  # place -> the arm's number, from 1, while it may be played again; then 0
     arms: int = 0  # how many are remembered
     newest: int = -1  # the place where an arm was last remembered
     turn: int = 0  # the place that is looked at next
@@ -59,19 +59,25 @@ def opened_memory(memory: Memory) -> Memory:
 
 @kernel
 def next_place(memory: Memory) -> int:
-    """Where to remember one more arm: in place of the oldest that will not be played again; -1 if all may."""
+    """Where to remember one more arm: in place of the oldest that will not be played again, or else of the oldest."""
     place = memory.newest
     for _ in range(REMEMBERED):
         place = place + 1 if place + 1 < REMEMBERED else 0
         if memory.held[place] == 0:
             return place
-    return -1
+    return memory.newest + 1 if memory.newest + 1 < REMEMBERED else 0
 
 
 @kernel
-def let_go(memory: Memory, place: int) -> None:
-    """The arm that is remembered there will not be played again."""
-    if place >= 0:
+def is_remembered(memory: Memory, place: int, arm: int) -> Any:
+    """Whether an arm that was remembered there still is."""
+    return memory.held[place] == arm + 1
+
+
+@kernel
+def let_go(memory: Memory, place: int, arm: int) -> None:
+    """The arm that was remembered there will not be played again."""
+    if place >= 0 and is_remembered(memory, place, arm):
         memory.held[place] = 0
 
 
@@ -88,20 +94,19 @@ def with_arm_remembered(
     reservoir: LearnedReservoir,
     grid: Grid,
     place: int,
+    arm: int,
     now: Known,
     replays: int,
     dispersion: float,
 ) -> tuple[Memory, LearnedReservoir, int]:
     """Let the reservoir learn of an arm, and of some that are remembered; where the arm is remembered now.
 
-    ``place`` is where it was before, or -1. An arm for which there is no place teaches nothing.
+    ``place`` is where it was before, and is still; or -1.
     """
     is_first = place < 0
     if is_first:
         place = next_place(memory)
-        if place < 0:
-            return memory, reservoir, place
-        memory.held[place] = 1
+        memory.held[place] = arm + 1
         memory.plays[place] = 0.0
     before = Known(plays=memory.plays[place], total=memory.totals[place])
     memory.plays[place] = now.plays
@@ -114,7 +119,7 @@ def with_arm_remembered(
     turn = memory.turn
     for _ in range(replays):
         known = Known(plays=memory.plays[turn], total=memory.totals[turn])
-        add_step(reservoir, grid, known, again * share if memory.held[turn] == 1 else again, dispersion)
+        add_step(reservoir, grid, known, again * share if memory.held[turn] > 0 else again, dispersion)
         turn = turn + 1 if turn + 1 < memory.arms else 0
     remembering = replaced(
         memory,

@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 from ..arithmetic import binary_log, ceiling, natural_log, power
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
+from ..bases.epsilon_greedy import EpsilonGreedy
 from ..bases.ucb import Greedy
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, begin, renew
+from ..contract import Choice, Counts, begin, renew, revise
 from ..contract import learn as base_learns
 from ..specs import Count, Positive, of_kind
 from ..streams import UNSET_KEY
@@ -149,6 +150,11 @@ def correct(state: SubsampleState, choice: Choice, told: float, reward: float) -
     return settle(state, choice, told, reward)
 
 
+def recall(state: SubsampleState, slot: int, plays: int, total: float, is_news: bool) -> SubsampleState:
+    """Let the base know."""
+    return replaced(state, base=revise(state.base, slot, plays, total))
+
+
 @kernel
 def after_round(state: SubsampleState) -> SubsampleState:
     """The next block, if this one is over and there is one after it."""
@@ -163,6 +169,8 @@ blocks.register_policy(
     is_cramped=tails.is_too_small,
     begin=begin_subsample,
     ask=blocks.ask_the_base,
+    ask_among=blocks.ask_the_base_among,
+    recall=recall,
     tell=tell,
     defer=defer,
     settle=settle,
@@ -211,6 +219,19 @@ class FixedSubsample(tails.SubsamplingPolicy, abstract=True):
     def kept_arms(self, state: SubsampleState) -> NDArray[np.int64]:
         """The subsample."""
         return np.arange(state.first_arm, state.first_arm + state.block.size)
+
+    @property
+    def is_random(self) -> bool:
+        """If its base is."""
+        return isinstance(getattr(self, "base", None), EpsilonGreedy)
+
+    def chance_of(self, choice: Choice, state: SubsampleState, slot: int) -> float:
+        """That of `EpsilonGreedy` to choose any; other bases have one choice, or no closed form for it."""
+        return float(getattr(state.base, "epsilon", 0.0)) / max(state.block.size, 1)
+
+    def arms_in_slots(self, state: SubsampleState) -> NDArray[np.int64]:
+        """The subsample, too."""
+        return self.kept_arms(state)
 
     def explain(self, state: SubsampleState) -> dict[str, Any]:
         """Where it stands; it never restarts."""

@@ -22,6 +22,9 @@ FEWEST_ARMS = 20
 WIDEST = 3.0
 """An interval whose ends differ by more than this factor does not tell the policies much."""
 
+FAR = 2.0
+"""A top of more than this times the best arm is one that arms do not come near to."""
+
 BROKEN = "the tail within {depth:.3g} of the top is not a power law: try a smaller depth"
 
 
@@ -80,6 +83,11 @@ class ReservoirEstimate:
 
     def advice(self, horizon: int) -> "Advice":
         """How many fresh arms to draw, and how large a block to play them in, for that many rounds.
+
+        These are the sizes of the theory, which holds for a top that arms come near to. Where rewards are rare, or
+        nobody knows the top, as for clicks of 1 %, they are far too large, and the advice warns of that if the top is
+        more than twice the likely best of the arms. Use ``manyarms plan`` (`manyarms.lab.plan`) then: it tries sizes
+        on the catalogue as it was observed.
 
         Parameters
         ----------
@@ -142,6 +150,25 @@ class Advice:
         )
 
     @property
+    def best_observed(self) -> float:
+        """About the best mean among the arms that were observed, as the estimate has it: within 0 and the top."""
+        found = self.estimate
+        nearest = math.exp(-math.log(found.arms * found.kappa) / found.beta)
+        return min(max(found.top - nearest, 0.0), found.top)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the estimate, and whether the top is so far above all arms that the sizes mislead."""
+        found = self.estimate
+        if found.top <= FAR * self.best_observed:
+            return found.warnings
+        far = (
+            f"the top, {found.top:.4g}, is far above the best of these arms, some {self.best_observed:.2g}, so that "
+            "the sizes are far too large: use manyarms plan (docs/plan.md) instead"
+        )
+        return (*found.warnings, far)
+
+    @property
     def best_gap(self) -> float:
         """The expected gap of the best of ``fresh_arms[0]`` arms, if the power law holds so far down.
 
@@ -162,7 +189,7 @@ class Advice:
             f"- if things change, blocks that double; in the largest, of {self.largest_block:,} rounds{cut},",
             f"  Elimination draws {spelt(self.elimination_arms, 'fresh arms')}, Blackbox {spelt(self.blackbox_arms)}",
         ]
-        return "\n".join(lines + [f"but {warning}" for warning in found.warnings])
+        return "\n".join(lines + [f"but {warning}" for warning in self.warnings])
 
 
 def spelt(sizes: tuple[int, int, int], what: str = "") -> str:
