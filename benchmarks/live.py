@@ -9,6 +9,7 @@ request is answered, without ``Bandit.warm``, with it before the first request, 
 """
 
 import argparse
+import collections
 import json
 import math
 import os
@@ -63,9 +64,10 @@ def at_once(bandit: ma.Bandit) -> Iterator[None]:
 
 def late(bandit: ma.Bandit) -> Iterator[None]:
     """The tell of the oldest open decision, and an ask."""
-    for identity in range(PLAYED + 1, 10**9):
-        bandit.ask()
-        bandit.tell(identity, float(identity % 3 == 0))
+    waiting = collections.deque(bandit.open_decisions)
+    while True:
+        waiting.append(bandit.ask().id)
+        bandit.tell(waiting.popleft(), float(bandit.told % 3 == 0))
         yield
 
 

@@ -52,20 +52,21 @@ def play(bandit, asks):
         now = float(bandit.asked)
         decision = bandit.ask(now=now)
         decisions.append([decision.arm, decision.probability])
-        for identity in (decision.id - 5, decision.id):
-            is_late = identity % 5 == 0
-            if identity > 0 and identity % 13 and is_late == (identity < decision.id):
-                bandit.tell(identity, reward_of(identity, bandit.asked), now=now)
-        if bandit.correctable and decision.id % 10 == 7 and (decision.id - 3) % 13:
-            bandit.correct(decision.id - 3, reward_of(decision.id, 0))
-        if bandit.timeout is None and decision.id % 13 == 0 and decision.id > 39:
-            bandit.forget(decision.id - 39)
+        newest = decision.number
+        for number in (newest - 5, newest):
+            is_late = number % 5 == 0
+            if number > 0 and number % 13 and is_late == (number < newest):
+                bandit.tell(bandit._ids.of(number), reward_of(number, bandit.asked), now=now)
+        if bandit.correctable and newest % 10 == 7 and (newest - 3) % 13:
+            bandit.correct(bandit._ids.of(newest - 3), reward_of(newest, 0))
+        if bandit.timeout is None and newest % 13 == 0 and newest > 39:
+            bandit.forget(bandit._ids.of(newest - 39))
     return decisions
 
 
-def reward_of(identity, asked):
+def reward_of(number, asked):
     """Good and bad times, so that policies restart."""
-    return float(identity * 7 % 10 < (9 if asked // 60 % 2 else 2))
+    return float(number * 7 % 10 < (9 if asked // 60 % 2 else 2))
 
 
 def written():

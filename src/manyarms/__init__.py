@@ -2,6 +2,7 @@
 
 from .bandit import Bandit as Bandit
 from .bandit import Decision as Decision
+from .bandit import How as How
 from .bandit import NoMoreItems as NoMoreItems
 from .bandit import Told as Told
 from .bases import *  # noqa: F403, what a room exports the package exports

@@ -2,7 +2,7 @@
 
 A state is written field by field: numbers as numbers (floats survive JSON exactly; 64-bit
 words and what JSON has no number for as text), arrays with their type and their bytes in
-base64, states inside states as objects. It is read back into a freshly started state of the
+base64 (large ones compressed), states inside states as objects. It is read back into a freshly started state of the
 same spec, which says what every field must be; anything else is an error.
 
 Around the state of its policy, the snapshot of a bandit has a format, a version, the package that wrote it and a
@@ -14,6 +14,7 @@ import base64
 import hashlib
 import json
 import math
+import zlib
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,11 @@ from numpy.typing import NDArray
 from .states import folded, names_of, rebuilt
 from .version import __version__
 
+LARGE = 4096
+"""Arrays of more bytes are compressed: most of a large one is empty."""
+
 FORMAT = "manyarms.bandit"
-VERSION = 4
+VERSION = 5
 OLDEST_READ = 2
 
 RETIRED = {"Forager": "first_look"}
@@ -97,10 +101,13 @@ def state_to_json(state: Any) -> Any:
 def _leaf_to_json(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+        data, way = little.tobytes(), "base64"
+        if len(data) > LARGE:
+            data, way = zlib.compress(data, level=1), "zlib"
         return {
             "dtype": little.dtype.str,
             "shape": list(value.shape),
-            "base64": base64.b64encode(little.tobytes()).decode("ascii"),
+            way: base64.b64encode(data).decode("ascii"),
         }
     if isinstance(value, np.uint64):
         return f"{int(value):#x}"
@@ -174,15 +181,27 @@ def word_from_json(saved: Any, where: str) -> int:
     return word
 
 
+def unpacked(data: bytes, size: int) -> bytes:
+    """Compressed bytes, which are so many: not more, whatever a damaged file says."""
+    reader = zlib.decompressobj()
+    found = reader.decompress(data, size + 1)
+    if len(found) != size or reader.unconsumed_tail:
+        raise ValueError(f"it should have {size} bytes")
+    return found
+
+
 def _array_from_json(saved: Any, pattern: NDArray[Any], where: str) -> NDArray[Any]:
-    if not isinstance(saved, dict) or set(saved) != {"dtype", "shape", "base64"}:
+    is_large = isinstance(saved, dict) and "zlib" in saved
+    if not isinstance(saved, dict) or set(saved) != {"dtype", "shape", "zlib" if is_large else "base64"}:
         raise SnapshotError(f"{where}: expected an array with dtype, shape and base64, not {saved!r:.60}")
     if saved["dtype"] != pattern.dtype.newbyteorder("<").str:
         raise SnapshotError(f"{where}: expected numbers of type {pattern.dtype.str}, not {saved['dtype']!r:.60}")
     try:
-        data = base64.b64decode(saved["base64"], validate=True)
+        data = base64.b64decode(saved["zlib" if is_large else "base64"], validate=True)
+        if is_large:
+            data = unpacked(data, pattern.nbytes)
         values = np.frombuffer(data, dtype=saved["dtype"]).reshape(saved["shape"])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, zlib.error) as error:
         raise SnapshotError(f"{where}: the array cannot be read ({error})") from None
     if values.shape != pattern.shape:
         raise SnapshotError(f"{where}: expected an array of shape {pattern.shape}, not {values.shape}")

@@ -18,8 +18,12 @@ from hypothesis import strategies as st
 
 import manyarms as ma
 from manyarms import bandit as bandit_module
+from manyarms.bandit import catalogue
 from manyarms.checks import BUSY_WORLD, examples
 from manyarms.contract import ask, begin, counts, tell
+from tests.live_ids import TAG, id_of, ids_of
+
+pytestmark = pytest.mark.usefixtures("same_tags")
 
 LIVE = [spec for spec in examples() if isinstance(spec, ma.Policy) and not spec.sees_means]
 # Restarts and new blocks every few rounds.
@@ -86,10 +90,10 @@ class EliminationModel:
 
     def ask(self, decision):
         self.defer_newest()
-        self.newest = decision.id
+        self.newest = decision.number
 
     def tell(self, block, decision, reward):
-        if decision.id == self.newest:
+        if decision.number == self.newest:
             self.newest = None
             self.left -= 1
         else:
@@ -156,7 +160,7 @@ def test_any_interleaving_agrees_with_a_model(actions, warm_start, seed):
         assert (now["restarts"], now["blocks"], now["ignored"]) == (model.restarts, model.blocks, model.ignored)
         assert now["arms_drawn"] == model.drawn
         assert now["open"] == len(waiting)
-        assert bandit.open_decisions == sorted(decision.id for decision, _ in waiting)
+        assert bandit.open_decisions == ids_of(sorted(decision.number for decision, _ in waiting))
         assert bandit.told == len(finished)
 
 
@@ -224,8 +228,8 @@ def test_a_tell_for_a_closed_block_is_ignored_only_if_its_arms_are_gone():
 def test_many_asks_at_once_try_different_arms_first(base):
     bandit = ma.Bandit(ma.Subsample(base=base, beta=1.0, arms=10, horizon=1000), 1)
     assert [decision.arm for decision in bandit.ask(10)] == list(range(10))
-    for identity in (7, 3, 10, 1):
-        bandit.tell(identity, 1.0)
+    for number in (7, 3, 10, 1):
+        bandit.tell(id_of(number), 1.0)
     assert 0 <= bandit.ask().arm < 10
 
 
@@ -251,15 +255,27 @@ def refused(bandit, error, match, action):
 @pytest.mark.parametrize(
     ("identity", "error", "match"),
     [
-        (0, KeyError, "no decision has the id 0; ids run from 1 to 3 so far"),
-        (4, KeyError, "no decision has the id 4"),
-        (-1, KeyError, "no decision has the id -1"),
-        (10**30, KeyError, "no decision has the id 10+"),
-        (np.int64(9), KeyError, "no decision has the id 9"),
-        (True, TypeError, "give a decision or its id, not True"),
-        (1.0, TypeError, r"give a decision or its id, not 1\.0"),
-        ("1", TypeError, "give a decision or its id, not '1'"),
-        (None, TypeError, "give a decision or its id, not None"),
+        (
+            id_of(0),
+            KeyError,
+            f"no decision of this bandit has the id '{TAG}-0'; it is another bandit's, or was made by",
+        ),
+        (id_of(4), KeyError, f"no decision of this bandit has the id '{TAG}-4'.* Nothing was changed"),
+        (id_of(-1), KeyError, f"no decision of this bandit has the id '{TAG}--1'"),
+        (id_of(10**30), KeyError, f"no decision of this bandit has the id '{TAG}-10+"),
+        (id_of("01"), KeyError, f"no decision of this bandit has the id '{TAG}-01'"),
+        (id_of("1 "), KeyError, f"no decision of this bandit has the id '{TAG}-1 '"),
+        (id_of("\u0661"), KeyError, "no decision of this bandit has the id"),
+        ("ba9876543210-1", KeyError, "no decision of this bandit has the id 'ba9876543210-1'"),
+        (id_of(1).upper(), KeyError, "no decision of this bandit has the id"),
+        ("1", KeyError, "no decision of this bandit has the id '1'"),
+        ("", KeyError, "no decision of this bandit has the id ''"),
+        (1, TypeError, "give a decision or its id, which is text, not 1"),
+        (np.int64(1), TypeError, "give a decision or its id, which is text, not .*1"),
+        (True, TypeError, "give a decision or its id, which is text, not True"),
+        (1.0, TypeError, r"give a decision or its id, which is text, not 1\.0"),
+        (id_of(1).encode(), TypeError, "give a decision or its id, which is text, not b'"),
+        (None, TypeError, "give a decision or its id, which is text, not None"),
     ],
 )
 def test_unknown_decisions_are_refused(identity, error, match):
@@ -296,20 +312,19 @@ def test_numpy_numbers_are_numbers():
     plain, other = ma.Bandit(QUICK, 1), ma.Bandit(QUICK, np.uint64(1))
     for number in range(50):
         plain.tell(plain.ask().id, 0.5 if number % 2 else 1.0)
-        other.tell(np.int64(other.ask().id), np.float32(0.5) if number % 2 else np.int8(1))
+        other.tell(np.str_(other.ask().id), np.float32(0.5) if number % 2 else np.int8(1))
     assert plain.to_json() == other.to_json()
 
 
 def test_another_bandits_decision_is_refused():
-    mine, other = (ma.Bandit(ma.UniformPlay(), seed) for seed in (1, 2))
-    other.ask()
-    stranger = other.ask()
+    mine = ma.Bandit(ma.UniformPlay(), 1)
     mine.ask(2)
-    mine.tell(1, 1.0)
-    forged = ma.Decision(id=2, arm=7, is_new=True, probability=1.0)
-    refused(mine, KeyError, "decision 2 was for arm 1, not 7, .* the one given is another bandit's",
-            lambda: mine.tell(forged, 1.0))  # fmt: skip
-    assert mine.tell(stranger, 1.0) is ma.Told.COUNTED  # the same id and the same arm: nothing tells them apart
+    mine.tell(id_of(1), 1.0)
+    # The same number and the same arm.
+    stranger = ma.Decision(id="ba9876543210-2", number=2, arm=1, is_new=True, probability=1.0)
+    for act in (lambda: mine.tell(stranger, 1.0), lambda: mine.forget(stranger), lambda: mine.correct(stranger, 1.0)):
+        refused(mine, KeyError, "no decision of this bandit has the id 'ba9876543210-2'; it is another bandit's", act)
+    assert mine.open_decisions == [id_of(2)]
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.0, True, np.float64(3)])
@@ -386,9 +401,9 @@ def test_a_reward_range_only_rescales(policy):
         reward = (number * 7 % 65) / 64  # exact in all three scales
         decisions = [plain.ask(), scaled.ask(), shifted.ask()]
         assert decisions[0] == decisions[1] == decisions[2]
-        plain.tell(number + 1, reward)
-        scaled.tell(number + 1, 100 * reward)
-        shifted.tell(number + 1, 4 * reward - 1)
+        plain.tell(id_of(number + 1), reward)
+        scaled.tell(id_of(number + 1), 100 * reward)
+        shifted.tell(id_of(number + 1), 4 * reward - 1)
     assert plain.to_json()["state"] == scaled.to_json()["state"] == shifted.to_json()["state"]
 
 
@@ -425,20 +440,38 @@ def test_items_change_no_decision():
 
 @pytest.mark.parametrize("falsy", [None, 0, "", False])
 def test_an_item_may_be_anything(falsy):
-    bandit = ma.Bandit(ma.UniformPlay(), 1, items=[falsy, [1], {}])
-    assert [decision.item for decision in bandit.ask(3)] == [falsy, [1], {}]
+    bandit = ma.Bandit(ma.UniformPlay(), 1, items=[falsy, ("a list", [1]), ("a dictionary", {})])
+    decisions = bandit.ask(3)
+    assert [decision.key for decision in decisions] == [falsy, "a list", "a dictionary"]
+    assert [decision.item for decision in decisions] == [falsy, [1], {}]
+
+
+@pytest.mark.parametrize("item", [[1], {}, {1}, ([1], "payload")])
+def test_what_cannot_be_looked_up_needs_a_key(item):
+    with pytest.raises(TypeError, match=r"needs a key that can be looked up, .* give pairs of a key and the item"):
+        ma.Bandit(ma.UniformPlay(), 1, items=["a", item])
+
+
+def all_but_looks(bandit):
+    """A snapshot without when arms were last looked at, which a refused ask does, and which changes nothing else."""
+    return {name: value for name, value in bandit.to_json().items() if name not in ("arms_seen", "checksum")}
 
 
 def test_nothing_is_lost_when_items_run_out():
-    bandit, rich = ma.Bandit(QUICK, 2, items=["a", "b"]), ma.Bandit(QUICK, 2, items="abcdefghijkl")
+    # A policy that chooses at random chooses again where some of its arms have no item; this one does not.
+    policy = ma.Subsample(ma.UCB(), beta=1.0, arms=8, horizon=1000)
+    bandit = ma.Bandit(policy, 2, items=["a", "b"], on_empty="raise")
+    rich = ma.Bandit(policy, 2, items=list("abcdefghijkl"), on_empty="raise")
     decisions = []
 
     def until_it_fails():
         while True:
             decisions.append(bandit.ask())
-            bandit.tell(decisions[-1], 0.0)
+            bandit.tell(decisions[-1], 1.0)
 
-    with pytest.raises(ma.NoMoreItems, match="all 2 items are used up; add items with add_items") as raised:
+    with pytest.raises(
+        ma.NoMoreItems, match=r"none of the 2 items is left for this ask; add some with Bandit\.add"
+    ) as raised:
         until_it_fails()
     assert raised.value.decisions == []
     before = bandit.to_json()
@@ -446,36 +479,50 @@ def test_nothing_is_lost_when_items_run_out():
         with pytest.raises(ma.NoMoreItems):
             bandit.ask()
     assert bandit.to_json() == before
-    bandit.add_items(iter("cdef"))
-    bandit.add_items("ghijkl")
+    bandit.add(list("cdef"))
+    bandit.add(list("ghijkl"))
     expected = [rich.ask()]
     for _ in range(len(decisions)):
-        rich.tell(expected[-1], 0.0)
+        rich.tell(expected[-1], 1.0)
         expected.append(rich.ask())
     assert [*decisions, bandit.ask()] == expected
-    assert bandit.to_json() == rich.to_json()
+    assert all_but_looks(bandit) == all_but_looks(rich)
 
 
 def test_a_batch_that_runs_out_half_way_says_how_far_it_got():
-    bandit = ma.Bandit(ma.UniformPlay(), 2, items=iter("abc"))
+    bandit = ma.Bandit(ma.UniformPlay(), 2, items=iter("abc"), on_empty="raise")
     with pytest.raises(ma.NoMoreItems, match=r"\(3 of 5 decisions were made before\)") as raised:
         bandit.ask(5)
     made = raised.value.decisions
     assert [decision.item for decision in made] == ["a", "b", "c"]
-    assert bandit.open_decisions == [decision.id for decision in made] == [1, 2, 3]
+    assert bandit.open_decisions == [decision.id for decision in made] == ids_of([1, 2, 3])
     assert [bandit.tell(decision, 1.0) for decision in made] == [ma.Told.COUNTED] * 3
     with pytest.raises(ma.NoMoreItems, match=r"\(0 of 2 decisions were made before\)") as raised:
         bandit.ask(2)
     assert raised.value.decisions == []
-    bandit.add_items("de")
-    assert [(decision.id, decision.item) for decision in bandit.ask(2)] == [(4, "d"), (5, "e")]
+    bandit.add(["d", "e"])
+    assert [(decision.number, decision.item) for decision in bandit.ask(2)] == [(4, "d"), (5, "e")]
 
 
 def test_no_items_at_all_are_used_up_at_once():
-    bandit = ma.Bandit(QUICK, 1, items=[])
-    with pytest.raises(ma.NoMoreItems, match="all 0 items are used up"):
-        bandit.ask()
-    assert bandit.asked == 0
+    for on_empty, words in (
+        ("raise", "none of the 0 items is left"),
+        ("go on", "none of the 0 items may be asked for"),
+    ):
+        bandit = ma.Bandit(QUICK, 1, items=[], on_empty=on_empty)
+        before = all_but_looks(bandit)
+        with pytest.raises(ma.NoMoreItems, match=words):
+            bandit.ask()
+        assert bandit.asked == 0
+        assert all_but_looks(bandit) == before
+
+
+def test_without_fresh_items_it_goes_on_with_what_it_knows():
+    bandit = ma.Bandit(QUICK, 2, items=["a", "b"])
+    decisions = play(bandit, 100, lambda number: 1.0)
+    assert {decision.key for decision in decisions} == {"a", "b"}
+    assert any(decision.is_out_of_stock for decision in decisions)
+    assert sum(decision.is_new for decision in decisions) == 2
 
 
 def test_a_failing_source_of_items_changes_nothing():
@@ -512,22 +559,23 @@ def test_items_are_taken_only_when_needed():
 def test_items_can_be_added_ten_thousand_times():
     bandit = ma.Bandit(ma.UniformPlay(), 1, items=[])
     for number in range(10_000):
-        bandit.add_items([number])
+        bandit.add([number])
     assert [decision.item for decision in bandit.ask(3)] == [0, 1, 2]
 
 
 def test_items_come_from_the_start_or_never():
     bandit = ma.Bandit(QUICK, 1)
-    bandit.add_items("abc")
+    bandit.add(["a", "b", "c"])
     assert bandit.ask().item == "a"
     bandit = ma.Bandit(QUICK, 1)
     bandit.ask()
-    refused(
-        bandit, ValueError, "this bandit has no items, and 1 arms have been asked for", lambda: bandit.add_items("a")
-    )
+    words = "this bandit has no items, and 1 decisions have been made without"
+    refused(bandit, ValueError, words, lambda: bandit.add(["a"]))
     assert bandit.ask().item is None
     with pytest.raises(TypeError, match="items must be a list or something else to iterate over, not 3"):
-        bandit.add_items(3)
+        ma.Bandit(QUICK, 1).add(3)
+    with pytest.raises(TypeError, match="not the text 'abc'"):
+        ma.Bandit(QUICK, 1).add("abc")
 
 
 # Snapshots.
@@ -549,7 +597,7 @@ def used():
 def go_on(bandit):
     """All that happens next."""
     decisions = [bandit.ask() for _ in range(30)]
-    told = [bandit.tell(identity, float(identity % 3)) for identity in reversed(bandit.open_decisions)]
+    told = [bandit.tell(identity, float(int(identity[13:]) % 3)) for identity in reversed(bandit.open_decisions)]
     return decisions, told, bandit.explain(), bandit.to_json()
 
 
@@ -564,7 +612,7 @@ def test_a_loaded_bandit_goes_on(used, tmp_path):
 def test_a_snapshot_is_plain_json(used, tmp_path):
     used.save(str(tmp_path / "bandit.json"))
     values = json.loads((tmp_path / "bandit.json").read_text(), parse_constant=lambda name: pytest.fail(name))
-    assert (values["format"], values["version"], values["package"]) == ("manyarms.bandit", 4, ma.__version__)
+    assert (values["format"], values["version"], values["package"]) == ("manyarms.bandit", 5, ma.__version__)
     assert values == used.to_json()
     assert ma.spec_from_json(values["policy"]) == QUICK
 
@@ -581,6 +629,8 @@ def gone_on(tmp_path_factory):
         bandits[policy].save(folder / f"{number}.json")
     code = (
         "import sys, manyarms as ma\n"
+        "from manyarms.bandit import ids\n"
+        f"ids.new_tag = lambda: {TAG!r}\n"
         "for path in sys.argv[1:]:\n"
         "    bandit = ma.Bandit.load(path)\n"
         "    for number in range(700):\n"
@@ -600,31 +650,38 @@ def test_another_process_goes_on_to_the_bit(policy, gone_on):
     assert json.loads(path.read_text()) == bandit.to_json()
 
 
-def test_loading_with_the_wrong_items(used):
+def test_loading_with_other_items_or_none():
+    used = ma.Bandit(QUICK, 2, items=itertools.count(), on_empty="raise")
+    play(used, 200)
     values = used.to_json()
-    taken = values["fresh"]
-    with pytest.raises(ValueError, match="this bandit has items; give the same ones to load, from the first"):
-        ma.Bandit.from_json(values)
-    with pytest.raises(ValueError, match=f"only {taken - 1} items were given, but {taken} had been used"):
-        ma.Bandit.from_json(values, range(taken - 1))
+    taken = len(values["items"])
     with pytest.raises(ValueError, match="was saved without items; load it without items"):
-        ma.Bandit.from_json(ma.Bandit(QUICK, 1).to_json(), "abc")
-    exact = ma.Bandit.from_json(values, range(taken))
-    with pytest.raises(ma.NoMoreItems):
-        play(exact, 100, lambda number: 0.0)
-    exact.add_items(itertools.count(taken))
+        ma.Bandit.from_json(ma.Bandit(QUICK, 1).to_json(), ["a", "b", "c"])
+    assert ma.Bandit.from_json(values).to_json() == values
+    assert ma.Bandit.from_json(values, range(taken)).to_json() == values
+    fewer = ma.Bandit.from_json(values, range(taken - 1))
+    assert fewer.missing == [taken - 1]
+    assert [row[0] for row in fewer.to_json()["items"] if row[1] == "paused"] == [taken - 1]
+    exact = ma.Bandit.from_json(values)
+    exact.add(range(taken, taken + 1000))
     again = ma.Bandit.from_json(values, range(taken + 1000))
-    play(again, exact.asked - again.asked, lambda number: 0.0)
-    assert exact.ask() == again.ask()
+    from_a_source = ma.Bandit.from_json(values, itertools.count())
+    decisions = play(exact, 100, lambda number: 0.0)
+    assert any(decision.key >= taken for decision in decisions)
+    assert play(again, 100, lambda number: 0.0) == decisions == play(from_a_source, 100, lambda number: 0.0)
 
 
 def test_a_bandit_that_ran_out_of_items_can_be_saved():
-    bandit = ma.Bandit(ma.UniformPlay(), 1, items="ab")
-    bandit.ask(2)
-    with pytest.raises(ma.NoMoreItems):
-        bandit.ask()
-    loaded = text_copy(bandit, "abc")
-    assert loaded.ask().item == "c"
+    for on_empty in ("raise", "go on"):
+        bandit = ma.Bandit(ma.UniformPlay(), 1, items=["a", "b"], on_empty=on_empty)
+        bandit.ask(2)
+        if on_empty == "raise":
+            with pytest.raises(ma.NoMoreItems):
+                bandit.ask()
+        else:
+            assert bandit.ask().is_out_of_stock
+        loaded = text_copy(bandit, ["a", "b", "c"])
+        assert loaded.ask().item == "c"
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
@@ -675,8 +732,8 @@ def test_a_missing_file_is_a_missing_file(tmp_path):
         ("[1, 2]", "its format is not 'manyarms.bandit'"),
         ("null", "its format is not 'manyarms.bandit'"),
         ('{"format": "other"}', "its format is not 'manyarms.bandit'"),
-        ('{"format": "manyarms.bandit"}', "version None, this package reads 2 to 4"),
-        ('{"format": "manyarms.bandit", "version": 5, "package": "9.9"}', r"version 5.*written by manyarms 9\.9"),
+        ('{"format": "manyarms.bandit"}', "version None, this package reads 2 to 5"),
+        ('{"format": "manyarms.bandit", "version": 6, "package": "9.9"}', r"version 6.*written by manyarms 9\.9"),
     ],
 )
 def test_foreign_files_are_refused(text, match, tmp_path):
@@ -724,8 +781,10 @@ def put(*path_and_value):
 TAMPERED = [
     *((without(name), f"lacks '{name}'") for name in (
         "policy", "seed", "replication", "reward_range", "pending", "timeout", "on_timeout", "correctable", "asked",
-        "told", "timed_out", "last_timed_out", "clock", "rounds", "fresh", "has_items", "pruning", "positions", "open",
-        "remembered", "state", "checksum",
+        "told", "timed_out", "last_timed_out", "clock", "rounds", "has_items", "pruning", "items", "here",
+        "waiting", "let_go", "missing", "open", "remembered",
+        "state", "checksum", "on_empty", "same_key", "holdout", "is_supplied",
+        "arms_seen", "tags", "progress",
     )),
     (put("policy", 3), "policy: expected an object with a type, not 3"),
     (put("policy", "type", "Nonsense"), "policy: unknown spec type 'Nonsense'"),
@@ -744,30 +803,54 @@ TAMPERED = [
     (put("reward_range", [1, 0]), "reward_range must go from a lower"),
     (put("reward_range", None), "reward_range must be two finite numbers"),
     (put("asked", "many"), "asked must be a finite number, not 'many'"),
-    (put("asked", 199), "asked: 199 decisions are fewer than"),
+    (put("asked", 199), r"remembered\[7\]: 200 is not the number of a decision"),
     (put("told", -1), "told must be a whole number of at least 0, not -1"),
     (put("rounds", 10**15), "rounds: 1000000000000000 is no room for"),
     (put("rounds", 512), "rounds must be a whole number of at least 1024, not 512"),
-    (put("fresh", 0.5), "fresh must be a whole number"),
     (put("pruning", 1), "pruning must be a whole number of at least 1000"),
-    (put("positions", {}), r"positions: expected a list, not \{\}"),
-    (put("positions", 0, [1]), r"positions\[0\]: expected 2 values, not \[1\]"),
-    (put("positions", 0, 0, "a"), r"positions\[0\] must be a finite number, not 'a'"),
+    (put("arms_seen", -1), "arms_seen must be a whole number of at least 0"),
+    (put("on_empty", "stop"), "on_empty must be 'go on' or 'raise', not 'stop'"),
+    (put("same_key", "both"), "same_key must be 'refuse' or 'merge', not 'both'"),
+    (put("items", {}), r"items: expected a list, not \{\}"),
+    (put("items", 0, [1]), r"items\[0\]: expected 10 values, not \[1\]"),
+    (put("items", 0, 0, []), r"items\[0\]\.key: expected the key of an item, not \[\]"),
+    (put("items", 0, 0, {"float": "x"}), r"items\[0\]\.key: expected the key of an item"),
+    (put("items", 0, 0, {"tuple": [{}]}), r"items\[0\]\.key: expected the key of an item"),
+    (put("items", 0, 1, "gone"), r"items\[0\]\.state: expected one of here, paused, withdrawn, not 'gone'"),
+    (put("items", 0, 2, "a"), r"items\[0\]\.arm must be a finite number, not 'a'"),
+    (put("items", 0, 3, -1), r"items\[0\]\.asks must be a whole number of at least 0, not -1"),
+    (put("items", 0, 7, None), r"items\[0\]\.reward must be a finite number, not None"),
+    (put("items", 1, 0, 0), r"items\[1\]: the key 0 or its arm is there twice"),
+    (put("here", 5), "here: expected the places of items that are here, not 5"),
+    (put("here", [0, 0]), "here: expected the places of items"),
+    (put("waiting", 5), "waiting: expected a list, not 5"),
+    (put("waiting", [5000]), "waiting: there is no item 5000"),
+    (put("let_go", ["a"]), "let_go: there is no item 'a'"),
+    (put("missing", ["a"]), "missing: there is no item 'a'"),
+    (put("tags", [[1, "red"]]), r"tags\[0\]: expected twelve hex digits, not 'red'"),
+    (put("tags", [[5, TAG], [5, TAG]]), r"tags\[1\]: 5 is not after 5"),
+    (put("progress", 3), "progress: expected an object, not 3"),
+    (put("progress", "width", 0), r"progress\.width must be a whole number of at least 1"),
+    (put("progress", "chosen", [1]), r"progress\.chosen\[0\]: expected 3 values"),
     (put("open", 7), "open: expected a list, not 7"),
-    (put("open", 0, [1, 2]), r"open\[0\]: expected 8 values, not \[1, 2\]"),
-    (put("open", 1, 0, 5000), r"open\[1\]: 5000 is not the id of an open decision"),
-    (put("open", 1, 5, 5000), r"open\[1\]: \d+ is not the id of an open decision"),
-    (put("open", 2, 1, -1), r"open\[2\]\.slot must be a whole number of at least 0, not -1"),
-    (put("open", 2, 1, 9999), r"open\[2\]: the policy makes no such choice: .*slot=9999"),
-    (put("open", 2, 2, 0.5), r"open\[2\]\.arm must be a whole number"),
-    (put("open", 2, 3, 0.0), r"open\[2\]\.probability must be above 0"),
-    (put("open", 2, 3, 1.5), r"open\[2\]: the policy makes no such choice: .*probability=1\.5"),
-    (put("open", 2, 4, 0), r"open\[2\]\.block must be a whole number of at least 1"),
-    (put("open", 2, 4, 9999), r"open\[2\]: the policy makes no such choice: .*block=9999"),
-    (put("open", 2, 0, 1), r"open\[2\]: 1 is not the id of an open decision"),
-    (put("open", 2, 6, None), r"open\[2\]: \d+ is not the id of an open decision"),
-    (put("open", 2, 6, "much"), r"open\[2\]\.presumed: expected a number, not 'much'"),
-    (put("open", 2, 7, "now"), r"open\[2\]\.since must be a finite number, not 'now'"),
+    (put("open", 0, [1, 2]), r"open\[0\]: expected 9 values, not \[1, 2\]"),
+    (put("open", 1, 4, 4999), r"open\[1\]: 4999 is not the number of an open decision"),
+    (put("open", 1, 4, 5000), r"open\[1\]: 5000 is not the number of an open decision"),
+    (put("open", 2, 0, -2), r"open\[2\]\.slot must be a whole number of at least -1, not -2"),
+    (put("open", 2, 0, -1), r"open\[2\]: the policy makes no such choice: .*slot=-1"),
+    (put("open", 2, 0, 9999), r"open\[2\]: the policy makes no such choice: .*slot=9999"),
+    (put("open", 2, 1, 0.5), r"open\[2\]\.arm must be a whole number"),
+    (put("open", 2, 2, 0.0), r"open\[2\]\.probability must be above 0"),
+    (put("open", 2, 2, 1.5), r"open\[2\]: the policy makes no such choice: .*probability=1\.5"),
+    (put("open", 2, 3, 0), r"open\[2\]\.block must be a whole number of at least 1"),
+    (put("open", 2, 3, 9999), r"open\[2\]: the policy makes no such choice: .*block=9999"),
+    (put("open", 2, 4, 1), r"open\[2\]: 1 is not the number of an open decision"),
+    (put("open", 2, 5, None), r"open\[2\]: \d+ is not the number of an open decision"),
+    (put("open", 2, 5, "much"), r"open\[2\]\.presumed: expected a number, not 'much'"),
+    (put("open", 2, 6, "now"), r"open\[2\]\.since must be a finite number, not 'now'"),
+    (put("open", 2, 7, []), r"open\[2\]\.key: expected the key of an item"),
+    (put("open", 2, 7, "nobody"), "open: there is no item 'nobody'"),
+    (put("open", 2, 8, "guessed"), r"open\[2\]\.how: expected one of planned, eligible, .*, not 'guessed'"),
     (put("clock", "time", None), r"clock\.time must be a finite number, not None"),
     (put("clock", {}), "lacks 'time'"),
     (put("timeout", -1), "timeout must be above 0, not -1"),
@@ -776,10 +859,11 @@ TAMPERED = [
     (put("last_timed_out", 201), "asked: 200 decisions are fewer than"),
     (put("rounds", 4096), "rounds: 4096 is no room for 200 decisions"),
     (put("remembered", 3), "remembered: expected a list, not 3"),
-    (put("remembered", [[1] * 7] * 9), "remembered: 9 decisions are more than the 8 to be remembered"),
-    (put("remembered", 0, 0, 500), r"remembered\[0\]: 500 is not the id of a decision"),
-    (put("remembered", 0, 3, 2.0), r"remembered\[0\]: the policy makes no such choice: .*probability=2\.0"),
-    (put("remembered", 0, 6, "x"), r"remembered\[0\]\.reward must be a finite number, not 'x'"),
+    (put("remembered", [[1] * 8] * 9), "remembered: 9 decisions are more than the 8 to be remembered"),
+    (put("remembered", 0, 4, 500), r"remembered\[0\]: 500 is not the number of a decision"),
+    (put("remembered", 0, 2, 2.0), r"remembered\[0\]: the policy makes no such choice: .*probability=2\.0"),
+    (put("remembered", 0, 5, "x"), r"remembered\[0\]\.reward must be a finite number, not 'x'"),
+    (put("remembered", 0, 7, 1), r"remembered\[0\]\.how: expected one of"),
     (put("state", []), r"state: expected the fields settings, key, .*, not \[\]"),
     (put("state", "live", 1.5), r"state\.live: expected a whole number, not 1\.5"),
     (put("state", "live", True), r"state\.live: expected a whole number, not True"),
@@ -801,7 +885,7 @@ TAMPERED = [
     # Right in form, wrong in content: only the checksum can tell.
     (put("state", "live", 1), "checksum: the snapshot was changed or damaged"),
     (put("seed", "0x5"), "checksum: the snapshot was changed or damaged"),
-    (put("has_items", False), "checksum: the snapshot was changed or damaged"),
+    (put("has_items", False), r"waiting: there is no item \d+"),
     (put("note", "mine"), "checksum: the snapshot was changed or damaged"),
     (put("checksum", 0), "checksum: the snapshot was changed or damaged"),
 ]  # fmt: skip
@@ -861,14 +945,27 @@ def test_states_keep_their_odd_numbers():
 
 
 def test_memory_follows_the_arms_kept():
-    items = ([number] for number in itertools.count())
-    bandit = ma.Bandit(ma.UniformPlay(), 1, items=items)
+    bandit = ma.Bandit(ma.UniformPlay(), 1)
     largest = 0
     for _ in range(20_000):
         bandit.tell(bandit.ask(), 1.0)
-        largest = max(largest, len(bandit._known.positions), len(bandit._known.taken))
+        largest = max(largest, len(bandit._catalogue.arms))
     assert largest <= bandit_module.FIRST_PRUNING
-    assert len(bandit._open) == 0
+    assert len(bandit._open) == len(bandit._catalogue.items) == len(bandit._catalogue.let_go) == 0
+
+
+def test_items_that_are_let_go_are_remembered_up_to_a_number(monkeypatch):
+    most = 3000
+    monkeypatch.setattr(catalogue, "LET_GO", most)
+    bandit = ma.Bandit(ma.UniformPlay(), 1, items=((number, [number]) for number in itertools.count()))
+    largest = 0
+    for _ in range(20_000):
+        bandit.tell(bandit.ask(), 1.0)
+        assert len(bandit._catalogue.arms) <= bandit_module.FIRST_PRUNING
+        largest = max(largest, len(bandit._catalogue.items), len(bandit._catalogue.here.items))
+    assert most < largest <= most + bandit_module.FIRST_PRUNING
+    assert len(bandit._catalogue.let_go) <= most
+    assert len(bandit._catalogue.waiting.places) <= 2 * (most + bandit_module.FIRST_PRUNING)
     assert bandit.ask().item == [20_000]
 
 
@@ -877,13 +974,13 @@ def test_memory_follows_the_arms_kept_while_decisions_are_open():
     kept = bandit.ask(3000)
     for _ in range(5000):
         bandit.tell(bandit.ask(), 1.0)
-    assert len(bandit._known.positions) <= 2 * 3001
-    assert set(range(3000)) <= set(bandit._known.positions)
+    assert len(bandit._catalogue.arms) <= 2 * 3001
+    assert set(range(3000)) <= set(bandit._catalogue.arms)
     for decision in kept:
         assert bandit.tell(decision, 1.0) is ma.Told.COUNTED
     for _ in range(10_000):
         bandit.tell(bandit.ask(), 1.0)
-    assert len(bandit._known.positions) <= bandit_module.FIRST_PRUNING
+    assert len(bandit._catalogue.arms) <= bandit_module.FIRST_PRUNING
 
 
 def test_pruning_is_not_done_at_every_ask(monkeypatch):
@@ -893,7 +990,7 @@ def test_pruning_is_not_done_at_every_ask(monkeypatch):
     monkeypatch.setattr(type(policy), "kept_arms", lambda self, state: calls.append(1) or kept_arms(self, state))
     bandit = ma.Bandit(policy, 1)
     bandit.ask(6000)
-    assert len(bandit._known.positions) == 6000
+    assert len(bandit._catalogue.arms) == 6000
     assert 1 <= len(calls) <= 4
 
 
@@ -908,7 +1005,7 @@ def test_pruned_arms_stay_known_while_the_policy_keeps_them():
         seen.add(decision.arm)
         bandit.tell(decision, 0.0 if number % 5 else 1.0)
     assert len(seen) > 2 * bandit_module.FIRST_PRUNING
-    assert len(bandit._known.positions) <= bandit_module.FIRST_PRUNING
+    assert len(bandit._catalogue.arms) <= bandit_module.FIRST_PRUNING
 
 
 def test_room_doubles():
@@ -993,7 +1090,7 @@ def test_explanations_survive_a_snapshot_and_json(used):
 def test_repr_says_where_it_stands():
     bandit = ma.Bandit(ma.UniformPlay(), 7)
     bandit.ask(3)
-    bandit.tell(2, 1.0)
+    bandit.tell(id_of(2), 1.0)
     assert repr(bandit) == "<Bandit UniformPlay(): 3 asked, 1 told, 2 open, seed 7>"
 
 
@@ -1053,8 +1150,8 @@ def test_a_forgotten_decision_is_no_longer_waited_for():
     assert bandit.forget(first.id) is False
     assert bandit.tell(first, 1.0) is ma.Told.REPEATED
     assert bandit.to_json() == before
-    with pytest.raises(KeyError, match="no decision has the id 99"):
-        bandit.forget(99)
+    with pytest.raises(KeyError, match=f"no decision of this bandit has the id '{TAG}-99'"):
+        bandit.forget(id_of(99))
     # The arm was asked for but not tried: its turn comes again once the others have been tried.
     arms = set()
     for _ in range(bandit.explain()["arms"] + 1):
@@ -1080,10 +1177,10 @@ def test_an_unset_horizon_is_unknown_live():
 def test_a_snapshot_after_forgetting_goes_on():
     bandit = ma.Bandit(QUICK, seed=1)
     bandit.ask(3)
-    bandit.forget(2)
+    bandit.forget(id_of(2))
     loaded = ma.Bandit.from_json(bandit.to_json())
-    assert loaded.open_decisions == [1, 3]
-    assert loaded.tell(2, 1.0) is ma.Told.REPEATED
+    assert loaded.open_decisions == ids_of([1, 3])
+    assert loaded.tell(id_of(2), 1.0) is ma.Told.REPEATED
     assert [bandit.ask().arm for _ in range(5)] == [loaded.ask().arm for _ in range(5)]
 
 
@@ -1128,7 +1225,7 @@ def test_threads_may_share_a_bandit():
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(seen) == list(range(1, 1201))
+    assert sorted(seen, key=lambda identity: int(identity[13:])) == ids_of(range(1, 1201))
     assert bandit.told == 1200
 
 
@@ -1143,7 +1240,7 @@ def test_a_copy_shares_nothing_and_pickling_is_refused():
     with pytest.raises(TypeError, match="use save and load"):
         pickle.dumps(bandit)
     with pytest.raises(TypeError, match="items cannot"):
-        copy.copy(ma.Bandit(QUICK, seed=1, items="abc"))
+        copy.copy(ma.Bandit(QUICK, seed=1, items=["a", "b", "c"]))
 
 
 def test_saving_into_a_missing_folder_names_the_path(tmp_path):

@@ -16,6 +16,9 @@ from manyarms.replication import play_replications, replicate
 from manyarms.snapshots import state_to_json
 from manyarms.states import copied
 from manyarms.trace import COLUMNS
+from tests.live_ids import TAG, id_of, ids_of
+
+pytestmark = pytest.mark.usefixtures("same_tags")
 
 LIVE = [spec for spec in examples() if isinstance(spec, ma.Policy) and not spec.sees_means]
 CORRECTED = [spec for spec in LIVE if spec.takes_corrections]
@@ -64,27 +67,27 @@ def test_an_answer_at_once_is_told_and_all_others_settled(heard):
     assert heard.since() == [("tell", 1, 1.0)]
     bandit.ask(2)
     assert heard.since() == [("defer", 2)]
-    bandit.tell(2, 0.5)  # of another: the newest is open from now on
+    bandit.tell(id_of(2), 0.5)  # of another: the newest is open from now on
     assert heard.since() == [("defer", 3), ("settle", 2, 0.0, 0.5)]
-    bandit.tell(3, 1.0)
+    bandit.tell(id_of(3), 1.0)
     assert heard.since() == [("settle", 3, 0.0, 1.0)]
     bandit.ask()
-    bandit.tell(1, 1.0)
-    bandit.forget(1)
+    bandit.tell(id_of(1), 1.0)
+    bandit.forget(id_of(1))
     bandit.explain()
     bandit.to_json()
     assert heard.since() == []  # nothing has happened
-    bandit.tell(4, 1.0)
+    bandit.tell(id_of(4), 1.0)
     assert heard.since() == [("tell", 4, 1.0)]
 
 
 def test_a_forgotten_answer_is_lost(heard):
     bandit = ma.Bandit(ONE_BLOCK, 1)
     bandit.ask()
-    assert bandit.forget(1)
+    assert bandit.forget(id_of(1))
     assert heard.since() == [("defer", 1), ("lose", 1, 0.0)]
     bandit.ask(2)
-    assert bandit.forget(2)
+    assert bandit.forget(id_of(2))
     assert heard.since() == [("defer", 2), ("defer", 3), ("lose", 2, 0.0)]
 
 
@@ -92,9 +95,9 @@ def test_a_correction_comes_between(heard):
     bandit = ma.Bandit(ONE_BLOCK, 1, correctable=5)
     bandit.tell(bandit.ask(), 1.0)
     bandit.ask()
-    assert bandit.correct(1, 0.25) is ma.Told.CORRECTED
+    assert bandit.correct(id_of(1), 0.25) is ma.Told.CORRECTED
     assert heard.since() == [("tell", 1, 1.0), ("defer", 2), ("correct", 1, 1.0, 0.25)]
-    assert bandit.correct(1, 0.5) is ma.Told.CORRECTED  # from the last value
+    assert bandit.correct(id_of(1), 0.5) is ma.Told.CORRECTED  # from the last value
     assert heard.since() == [("correct", 1, 0.25, 0.5)]
 
 
@@ -104,12 +107,12 @@ def test_provisional_answers_are_told_and_corrected(heard):
     assert heard.since() == [("tell", 1, 1.0)]
     bandit.ask(3)
     assert heard.since() == [("tell", 2, 0.25), ("tell", 3, 0.25)]
-    assert bandit.tell(2, 5) is ma.Told.COUNTED
+    assert bandit.tell(id_of(2), 5) is ma.Told.COUNTED
     assert heard.since() == [("tell", 4, 0.25), ("correct", 2, 0.25, 0.5)]
-    assert bandit.forget(3)
+    assert bandit.forget(id_of(3))
     assert heard.since() == []  # what was assumed stands
-    assert bandit.tell(3, 5) is ma.Told.REPEATED
-    assert bandit.open_decisions == [4]
+    assert bandit.tell(id_of(3), 5) is ma.Told.REPEATED
+    assert bandit.open_decisions == ids_of([4])
 
 
 @pytest.mark.parametrize(
@@ -128,9 +131,9 @@ def test_what_is_heard_at_a_timeout(terms, calls, heard):
     heard.since()
     assert bandit.expire(9.75) == []
     assert heard.since() == []
-    assert bandit.expire(10) == [1]
+    assert bandit.expire(10) == ids_of([1])
     assert heard.since() == calls
-    assert bandit.open_decisions == [2]
+    assert bandit.open_decisions == ids_of([2])
     assert (bandit.timed_out, bandit.told) == (1, 0)
 
 
@@ -151,11 +154,11 @@ def test_time_is_looked_at_by_asks_tells_and_explanations():
         return bandit
 
     bandit = asked()
-    assert bandit.ask(now=10).id == 3
-    assert bandit.open_decisions == [3]
+    assert bandit.ask(now=10).id == id_of(3)
+    assert bandit.open_decisions == ids_of([3])
     bandit = asked()
-    assert bandit.tell(2, 1.0, now=9) is ma.Told.COUNTED
-    assert bandit.tell(1, 1.0, now=10) is ma.Told.TIMED_OUT
+    assert bandit.tell(id_of(2), 1.0, now=9) is ma.Told.COUNTED
+    assert bandit.tell(id_of(1), 1.0, now=10) is ma.Told.TIMED_OUT
     bandit = asked()
     assert bandit.explain(now=9)["open"] == 2
     assert (bandit.explain(now=10)["open"], bandit.explain(now=10)["timed_out"]) == (0, 2)
@@ -166,12 +169,12 @@ def test_a_tell_after_the_timeout_changes_nothing():
     bandit.ask(2, now=0)
     bandit.expire(10)
     before = bandit.to_json()
-    for identity in (1, 2, 1):
-        assert bandit.tell(identity, 1.0, now=10) is ma.Told.TIMED_OUT
-        assert not bandit.forget(identity)
+    for number in (1, 2, 1):
+        assert bandit.tell(id_of(number), 1.0, now=10) is ma.Told.TIMED_OUT
+        assert not bandit.forget(id_of(number))
     assert bandit.to_json() == before
     bandit.tell(bandit.ask(now=10), 1.0, now=10)
-    assert bandit.tell(3, 1.0, now=10) is ma.Told.REPEATED
+    assert bandit.tell(id_of(3), 1.0, now=10) is ma.Told.REPEATED
 
 
 def test_the_clock_is_read_where_no_time_is_given():
@@ -179,7 +182,7 @@ def test_the_clock_is_read_where_no_time_is_given():
     bandit = ma.Bandit(ONE_BLOCK, 1, timeout=10, clock=lambda: readings[-1])
     bandit.ask()
     readings.append(10.0)
-    assert bandit.expire() == [1]
+    assert bandit.expire() == ids_of([1])
 
 
 def test_without_a_timeout_the_clock_is_not_read():
@@ -196,11 +199,11 @@ def test_a_clock_that_runs_backwards_does_no_harm():
     bandit.ask(now=1000)
     bandit.ask(now=4)  # set back by 996: time goes on from there
     assert bandit.expire(13) == []
-    assert bandit.expire(14) == [1, 2]
+    assert bandit.expire(14) == ids_of([1, 2])
     bandit.ask(now=1e9)  # a leap, and back
     bandit.ask(now=20)
     assert bandit.expire(29) == []
-    assert bandit.expire(30) == [3, 4]
+    assert bandit.expire(30) == ids_of([3, 4])
 
 
 def test_times_that_come_out_of_order_do_not_add_up():
@@ -221,13 +224,13 @@ def test_a_loaded_bandit_goes_on_with_any_clock(tmp_path):
     path = tmp_path / "bandit.json"
     bandit = ma.Bandit(ONE_BLOCK, 1, timeout=10, pending=0.0, correctable=3)
     bandit.ask(3, now=1e9)
-    bandit.tell(2, 1.0, now=1e9 + 4)
+    bandit.tell(id_of(2), 1.0, now=1e9 + 4)
     bandit.save(path)
     same_clock = ma.Bandit.load(path, clock=lambda: 1e9 + 10)
-    assert same_clock.expire() == [1, 3]
+    assert same_clock.expire() == ids_of([1, 3])
     other_clock = ma.Bandit.load(path, clock=itertools.count(5.0).__next__)
-    assert [other_clock.expire() for _ in range(7)] == [[], [], [], [], [], [], [1, 3]]  # 4, and 6 more
-    assert other_clock.correct(2, 0.0) is ma.Told.CORRECTED
+    assert [other_clock.expire() for _ in range(7)] == [[], [], [], [], [], [], ids_of([1, 3])]  # 4, and 6 more
+    assert other_clock.correct(id_of(2), 0.0) is ma.Told.CORRECTED
     twin = copy.copy(other_clock)
     assert twin.to_json() == other_clock.to_json()
     assert next(iter([twin._timeline.clock])) is other_clock._timeline.clock
@@ -256,7 +259,8 @@ def test_a_loaded_bandit_goes_on_with_any_clock(tmp_path):
         (lambda: ma.Bandit(ONE_BLOCK, 1).expire(), r"no timeout; make one with Bandit\(…, timeout=…\)"),
         (lambda: ma.Bandit(ONE_BLOCK, 1, timeout=1).ask(now="noon"), "now must be a finite number, not 'noon'"),
         (lambda: ma.Bandit(ONE_BLOCK, 1, timeout=1).ask(now=math.nan), "now must be a finite number, not nan"),
-        (lambda: ma.Bandit(ma.CBT(beta=1.0), 1).correct(1, 0.0), "no decision has the id 1"),
+        (lambda: ma.Bandit(ma.CBT(beta=1.0), 1).correct(id_of(1), 0.0),
+         f"no decision of this bandit has the id '{TAG}-1'"),
     ],
 )  # fmt: skip
 def test_bad_terms_are_refused(make, match):
@@ -272,22 +276,24 @@ def test_a_clock_is_a_function():
 @pytest.mark.parametrize(
     ("terms", "act", "error", "match"),
     [
-        ({"correctable": 2}, lambda bandit: bandit.correct(5, 1.0), ValueError, "5 has no reward yet; tell it"),
-        ({"correctable": 2}, lambda bandit: bandit.correct(1, 1.0), KeyError, "not among the last 2 .*correctable=…"),
-        ({"correctable": 2}, lambda bandit: bandit.correct(3, 2.0), ValueError, r"reward 2\.0 is outside"),
-        ({"correctable": 9}, lambda bandit: bandit.correct(4, 1.0), KeyError, "not among the last 9"),  # forgotten
-        ({}, lambda bandit: bandit.correct(3, 1.0), KeyError, "not among the last 0 that were given a reward"),
-        ({"timeout": 10}, lambda bandit: bandit.tell(5, 2.0, now=99), ValueError, r"reward 2\.0 is outside"),
-        ({"timeout": 10}, lambda bandit: bandit.tell(77, 1.0, now=99), KeyError, "no decision has the id 77"),
+        ({"correctable": 2}, lambda bandit: bandit.correct(id_of(5), 1.0), ValueError, "5 has no reward yet; tell it"),
+        ({"correctable": 2}, lambda bandit: bandit.correct(id_of(1), 1.0),
+         KeyError, "not among the last 2 .*correctable=…"),
+        ({"correctable": 2}, lambda bandit: bandit.correct(id_of(3), 2.0), ValueError, r"reward 2\.0 is outside"),
+        ({"correctable": 9}, lambda bandit: bandit.correct(id_of(4), 1.0),
+         KeyError, "not among the last 9"),  # forgotten
+        ({}, lambda bandit: bandit.correct(id_of(3), 1.0), KeyError, "not among the last 0 that were given a reward"),
+        ({"timeout": 10}, lambda bandit: bandit.tell(id_of(5), 2.0, now=99), ValueError, r"reward 2\.0 is outside"),
+        ({"timeout": 10}, lambda bandit: bandit.tell(id_of(77), 1.0, now=99), KeyError, f"has the id '{TAG}-77'"),
         ({"timeout": 10}, lambda bandit: bandit.ask(0, now=99), ValueError, "n must be a whole number"),
     ],
 )  # fmt: skip
 def test_what_is_refused_changes_nothing(terms, act, error, match):
     bandit = ma.Bandit(ONE_BLOCK, 1, **terms)
     bandit.ask(5, now=0)
-    for identity in (1, 2, 3):
-        bandit.tell(identity, 0.5, now=0)
-    bandit.forget(4)
+    for number in (1, 2, 3):
+        bandit.tell(id_of(number), 0.5, now=0)
+    bandit.forget(id_of(4))
     before = bandit.to_json()
     with pytest.raises(error, match=match):
         act(bandit)
@@ -297,15 +303,17 @@ def test_what_is_refused_changes_nothing(terms, act, error, match):
 def test_another_bandits_decision_is_not_corrected():
     bandit = ma.Bandit(ONE_BLOCK, 1, correctable=2)
     bandit.tell(bandit.ask(), 1.0)
-    with pytest.raises(KeyError, match="decision 1 was for arm 0, not 3"):
-        bandit.correct(ma.Decision(id=1, arm=3, is_new=True, probability=1.0), 0.0)
+    before = bandit.to_json()
+    with pytest.raises(KeyError, match="no decision of this bandit has the id 'ba9876543210-1'"):
+        bandit.correct(ma.Decision(id="ba9876543210-1", number=1, arm=0, is_new=True, probability=1.0), 0.0)
+    assert bandit.to_json() == before
 
 
 def test_a_policy_without_corrections_says_so():
     bandit = ma.Bandit(ma.CBT(beta=1.0), 1)
     bandit.tell(bandit.ask(), 1.0)
     with pytest.raises(ValueError, match=r"CBT.* takes no corrections, which Bandit\.correct needs"):
-        bandit.correct(1, 0.0)
+        bandit.correct(id_of(1), 0.0)
 
 
 # Corrections are exact.
@@ -332,7 +340,7 @@ BEFORE = 6  # rounds: then Elimination has a block of 8 rounds with 4 arms, whos
 
 
 def choices_of(bandit):
-    return [bandit._open.choice_of(identity) for identity in bandit.open_decisions]
+    return [one.choice for one in bandit._open.all()]
 
 
 @pytest.mark.parametrize("policy", [spec for spec in EXACT if spec.takes_pending], ids=label)
@@ -346,7 +354,7 @@ def test_provisional_answers_lead_to_the_same_state(policy, order):
     bandit.ask(len(order))
     choices = choices_of(bandit)
     for place in order:
-        assert bandit.tell(choices[place].round, REWARDS[place]) is ma.Told.COUNTED
+        assert bandit.tell(id_of(choices[place].round), REWARDS[place]) is ma.Told.COUNTED
     assert counts(bandit._state).blocks == blocks
     check_same_knowledge(bandit._state, told_in_order(before, choices, REWARDS))
 
@@ -361,10 +369,10 @@ def test_corrections_lead_to_the_same_state(policy):
     for _ in REWARDS:
         bandit.ask()
         choices += choices_of(bandit)
-        bandit.tell(choices[-1].round, 0.75)
+        bandit.tell(id_of(choices[-1].round), 0.75)
     for choice, reward in zip(choices, REWARDS, strict=True):
-        assert bandit.correct(choice.round, 0.5) is ma.Told.CORRECTED
-        assert bandit.correct(choice.round, reward) is ma.Told.CORRECTED
+        assert bandit.correct(id_of(choice.round), 0.5) is ma.Told.CORRECTED
+        assert bandit.correct(id_of(choice.round), reward) is ma.Told.CORRECTED
     check_same_knowledge(bandit._state, told_in_order(before, choices, REWARDS))
 
 
@@ -394,8 +402,9 @@ def test_a_correction_is_counted_or_ignored_wherever_it_comes(policy):
         decision = bandit.ask()
         if number % 3:
             bandit.tell(decision, float(number % 2))
-        for identity in (decision.id - 40, decision.id - 1):
-            if identity > 0:
+        for earlier in (decision.number - 40, decision.number - 1):
+            if earlier > 0:
+                identity = id_of(earlier)
                 ignored = bandit.ignored
                 is_open = identity in bandit.open_decisions
                 outcome = bandit.tell(identity, 0.25) if is_open else bandit.correct(identity, 0.25)
@@ -405,7 +414,7 @@ def test_a_correction_is_counted_or_ignored_wherever_it_comes(policy):
     text = json.dumps(bandit.to_json(), allow_nan=False)
     loaded = ma.Bandit.from_json(json.loads(text))
     assert loaded.to_json() == bandit.to_json()
-    assert loaded.correct(5, 1.0) is bandit.correct(5, 1.0)
+    assert loaded.correct(id_of(5), 1.0) is bandit.correct(id_of(5), 1.0)
     assert [loaded.ask() for _ in range(20)] == [bandit.ask() for _ in range(20)]
 
 
@@ -427,7 +436,7 @@ def test_late_answers_are_those_of_a_simulation(policy, pending, delay):
         decision = bandit.ask()
         assert (decision.arm, decision.probability) == (log.arm[place], log.probability[place]), place
         if place >= delay:
-            bandit.tell(decision.id - delay, log.reward[place - delay])
+            bandit.tell(id_of(decision.number - delay), log.reward[place - delay])
     final = dict(zip(COLUMNS, run.out[0, -1].tolist(), strict=True))
     assert bandit.explain()["restarts"] == final["restarts"]
     assert bandit.explain()["blocks"] == final["blocks"]
@@ -453,7 +462,7 @@ def test_room_is_made_for_asks_that_are_never_answered(policy):
     bandit = ma.Bandit(policy, 1)
     bandit.ask(3000)
     assert bandit.to_json()["rounds"] == 4096
-    assert [bandit.tell(identity, 0.5) for identity in (3000, 1, 1500)]
+    assert [bandit.tell(id_of(number), 0.5) for number in (3000, 1, 1500)]
     loaded = ma.Bandit.from_json(bandit.to_json())
     assert [loaded.ask() for _ in range(10)] == [bandit.ask() for _ in range(10)]
 

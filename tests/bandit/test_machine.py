@@ -10,7 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import manyarms as ma
 from manyarms.bandit import kernels
 from manyarms.compiled import IS_COMPILING
+from tests.live_ids import id_of, ids_of
 from tests.reference.live import LiveModel
+
+pytestmark = pytest.mark.usefixtures("same_tags")
 
 ARMS = 3
 REWARDS = st.sampled_from([0.0, 0.25, 0.5, 1.0])
@@ -51,7 +54,7 @@ class LiveBandit(RuleBasedStateMachine):
     def ask(self, step):
         self.look(step)
         decision, expected = self.bandit.ask(), self.model.ask()
-        assert (decision.id, decision.arm, decision.probability) == (expected.id, expected.arm, 1.0)
+        assert (decision.id, decision.arm, decision.probability) == (id_of(expected.id), expected.arm, 1.0)
 
     @rule(step=STEPS, n=st.integers(1, 5))
     def ask_for_many(self, step, n):
@@ -59,28 +62,28 @@ class LiveBandit(RuleBasedStateMachine):
         # The time may as well be given.
         decisions = self.bandit.ask(n, now=self.clock)
         expected = [self.model.ask() for _ in range(n)]
-        assert [(one.id, one.arm) for one in decisions] == [(one.id, one.arm) for one in expected]
+        assert [(one.id, one.arm) for one in decisions] == [(id_of(one.id), one.arm) for one in expected]
 
     @precondition(lambda self: self.model.open())
     @rule(step=STEPS, place=PLACES, reward=REWARDS)
     def tell(self, step, place, reward):
         one = self.picked(self.model.open(), place)
         self.look(step)
-        assert self.bandit.tell(one.id, reward) == self.model.tell(one, reward)
+        assert self.bandit.tell(id_of(one.id), reward) == self.model.tell(one, reward)
 
     @precondition(lambda self: self.model.open())
     @rule(reward=REWARDS)
     def tell_the_newest(self, reward):
         one = self.model.open()[-1]
         self.look(0.0)
-        assert self.bandit.tell(one.id, reward, now=self.clock) == self.model.tell(one, reward)
+        assert self.bandit.tell(id_of(one.id), reward, now=self.clock) == self.model.tell(one, reward)
 
     @precondition(lambda self: self.model.decisions)
     @rule(place=PLACES, reward=REWARDS)
     def tell_any(self, place, reward):
         one = self.picked(self.model.decisions, place)
         self.look(0.0)
-        assert self.bandit.tell(one.id, reward) == self.model.tell(one, reward)
+        assert self.bandit.tell(id_of(one.id), reward) == self.model.tell(one, reward)
 
     @precondition(lambda self: self.model.decisions)
     @rule(place=PLACES, reward=REWARDS)
@@ -89,21 +92,21 @@ class LiveBandit(RuleBasedStateMachine):
         expected = self.model.correct(one, reward)
         if expected is None:
             with pytest.raises((KeyError, ValueError), match=r"Bandit\.correct"):
-                self.bandit.correct(one.id, reward)
+                self.bandit.correct(id_of(one.id), reward)
         else:
-            assert self.bandit.correct(one.id, reward) == expected
+            assert self.bandit.correct(id_of(one.id), reward) == expected
 
     @precondition(lambda self: self.model.decisions)
     @rule(place=PLACES)
     def forget(self, place):
         one = self.picked(self.model.open() or self.model.decisions, place)
-        assert self.bandit.forget(one.id) == self.model.forget(one)
+        assert self.bandit.forget(id_of(one.id)) == self.model.forget(one)
 
     @precondition(lambda self: self.model.timeout is not None)
     @rule(step=STEPS)
     def expire(self, step):
         expected = self.look(step)
-        assert self.bandit.expire() == expected
+        assert self.bandit.expire() == ids_of(expected)
 
     @rule()
     def warm(self):
@@ -121,7 +124,7 @@ class LiveBandit(RuleBasedStateMachine):
     @invariant()
     def they_agree(self):
         bandit, model = self.bandit, self.model
-        assert bandit.open_decisions == [one.id for one in model.open()]
+        assert bandit.open_decisions == [id_of(one.id) for one in model.open()]
         assert (bandit.asked, bandit.told, bandit.timed_out) == (len(model.decisions), model.told, model.timed_out)
         assert bandit.ignored == model.ignored
         state = bandit._state

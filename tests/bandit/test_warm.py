@@ -20,6 +20,9 @@ from manyarms.contract import Choice, Counts, register
 from manyarms.specs import plain_number
 from manyarms.states import mapped
 from tests.bandit.test_bandit import LIVE, label, play, text_copy
+from tests.live_ids import ids_of
+
+pytestmark = pytest.mark.usefixtures("same_tags")
 
 # Of different kinds: beliefs, losses, and a base that expects what open asks will pay.
 SOME = [ma.Forager(), ma.Elimination(beta=1.0), ma.Subsample(base=ma.Greedy(), beta=1.0)]
@@ -101,6 +104,9 @@ def test_other_threads_go_on_meanwhile(monkeypatch):
 # With functions in place of the compiled ones. Like those, they make Python's own numbers of all numbers.
 
 
+CHOICE = Choice(0, 0, 1.0, 1, 1)
+
+
 class StandIn:
     """In place of a loop."""
 
@@ -110,7 +116,7 @@ class StandIn:
 
     def entry(self, state, *_):
         read = kernels.Compiled(kernels.PLAIN, mapped(type, state)).read
-        returns = {"ask": Choice(0, 0, 1.0, 1, 1), "defer": (state, 0.0)}.get(self.verb, state)
+        returns = {"ask": CHOICE, "ask_among": CHOICE, "defer": (state, 0.0)}.get(self.verb, state)
 
         def call(state, *arguments):
             return mapped(plain_number, self.kernel(read(state), *arguments))
@@ -278,4 +284,4 @@ def test_what_cannot_be_compiled_says_so_and_goes_on(told, own, complaint, monke
 def test_kernels_of_ones_own_can_be_compiled(monkeypatch):
     bandit = own_bandit(monkeypatch, 0)
     assert bandit.warm()
-    assert [decision.id for decision in play(bandit, 3)] == [1, 2, 3]
+    assert [decision.id for decision in play(bandit, 3)] == ids_of([1, 2, 3])

@@ -10,9 +10,10 @@ Memory follows the arms the policy keeps, the decisions that await a reward and 
 arms, items and decisions that have gone by.
 """
 
-from .arms import FIRST_PRUNING as FIRST_PRUNING
 from .bandit import Bandit as Bandit
+from .catalogue import FIRST_PRUNING as FIRST_PRUNING
 from .decisions import Decision as Decision
+from .decisions import How as How
 from .decisions import NoMoreItems as NoMoreItems
 from .decisions import Told as Told
 from .listener import FIRST_ROUNDS as FIRST_ROUNDS

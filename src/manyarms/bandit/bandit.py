@@ -1,43 +1,27 @@
-"""The live object itself: ask, tell, correct, explain, save and load."""
+"""The live object itself: ask, tell, correct, and a catalogue that lives."""
 
 import functools
-import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, overload
 
-import numpy as np
-
-from ..atomic import at_once
-from ..contract import Choice, counts
 from ..policies.base import Policy, check_corrections, check_pending
-from ..replication import begun_policy
-from ..snapshots import (
-    VERSION,
-    SnapshotError,
-    check_rule,
-    check_seal,
-    check_version,
-    rows_from_json,
-    sealed,
-    state_from_json,
-    state_to_json,
-    with_fields_of,
-    word_from_json,
-)
-from ..specs import checked_seed, count, plain_number, positive, spec_from_json
-from .arms import KnownArms
-from .decisions import Decision, Limits, NoMoreItems, Told
+from ..specs import checked_seed, count, fraction, positive
+from . import history, looking, saving
+from .catalogue import Catalogue, checked_segments
+from .chooser import Chooser
+from .decisions import Decision, NoMoreItems, Told
+from .items import PAUSED, WITHDRAWN, Item, Predicate, key_and_payload, key_to_json
+from .journal import Journal
 from .kernels import make_ready
-from .listener import FIRST_ROUNDS, Listener
-from .rewards import checked_reward_range, scaled
+from .listener import FIRST_ROUNDS
+from .rewards import checked_reward_range, scaled, scaled_total
 from .times import Clock, Timeline
-
-AGREED: dict[str, Any] = {"pending": None, "timeout": None, "on_timeout": None, "correctable": 0}
-"""What a bandit is told of decisions without a reward or with a wrong one, and what it is if nothing is said."""
+from .wishes import Wish, wish_for
 
 
 def _one_at_a_time(method: Callable[..., Any]) -> Any:
@@ -51,18 +35,35 @@ def _one_at_a_time(method: Callable[..., Any]) -> Any:
     return turn
 
 
-class Bandit(Listener):
-    """A live policy. Threads may share it.
+def _write_taken(bandit: "weakref.ref[Bandit]", key: Hashable) -> None:
+    """Into the journal of a bandit: an item of an iterator was taken."""
+    if (one := bandit()) is not None:
+        one._write("take", key_to_json(key))
+
+
+class Bandit(Chooser):
+    """A live policy, with a catalogue of items if there are some. Threads may share it.
 
     Parameters
     ----------
     policy
-        Which arm next?
+        Which arm next? With items, `Forager` remembers at least 4,096 of them.
     seed
         A whole number from 0 to 2^64 - 1; a random one if left out.
     items
-        What the arms stand for: anything iterable, however long. Fresh arms take its items in
-        order as they are first asked for.
+        What the arms stand for, each with a key: texts or other hashable things, which are their own keys; tuples of a
+        key and a payload; or a dictionary of payloads by key. A list is looked through at once, an iterator as its
+        items are needed: it may be endless, and may have more later.
+    segments
+        Names for groups of items that are asked for often, each with a function that says of an item, as a decision
+        shows it, whether it is one of them. It is called once for each item.
+    same_key
+        What a key is that is there already: ``"refuse"``, an error; ``"merge"``, the same item.
+    on_empty
+        When a fresh item is wanted and none is left: ``"go on"`` with the best that is known; or ``"raise"``
+        ``NoMoreItems``.
+    holdout
+        A share of all asks that is answered with any item that may be asked for, at random: see ``lift``.
     reward_range
         The least and the greatest possible reward, if not 0 and 1.
     replication
@@ -79,16 +80,24 @@ class Bandit(Listener):
         What tells the time, unless ``now`` does. It is read only if there is a timeout.
     correctable
         How many of the last decisions with a reward can be given another one by ``correct``.
+    journal
+        A file to which everything is appended before it is done, so that ``recover`` finds all of it after a crash.
+    fsync
+        Whether each line of the journal is on disk for good before the call returns: what a power failure takes, not
+        what the end of a process does.
 
     Examples
     --------
     >>> import manyarms as ma
-    >>> bandit = ma.Bandit(ma.Elimination(beta=1.0), seed=7, items=["red", "green", "blue"])
+    >>> bandit = ma.Bandit(ma.Forager(), seed=7, items=["red", "green", "blue"])
     >>> decision = bandit.ask()
-    >>> decision.item, decision.is_new
+    >>> decision.key, decision.is_new
     ('red', True)
     >>> bandit.tell(decision, reward=1.0)
     <Told.COUNTED: 'counted'>
+    >>> bandit.withdraw("red")
+    >>> bandit.ask(exclude=["green"]).key
+    'blue'
 
     A click that has not come within half an hour will not come:
 
@@ -105,7 +114,11 @@ class Bandit(Listener):
         policy: Policy,
         seed: int | None = None,
         *,
-        items: Iterable[Any] | None = None,
+        items: Any = None,
+        segments: Mapping[str, Predicate] | None = None,
+        same_key: str = "refuse",
+        on_empty: str = "go on",
+        holdout: float = 0.0,
         reward_range: tuple[float, float] = (0.0, 1.0),
         replication: int = 0,
         pending: float | None = None,
@@ -113,30 +126,34 @@ class Bandit(Listener):
         on_timeout: float | None = None,
         clock: Clock = time.time,
         correctable: int = 0,
+        journal: str | os.PathLike[str] | None = None,
+        fsync: bool = False,
     ) -> None:
-        if not isinstance(policy, Policy):
-            raise TypeError(f"Bandit: policy must be a policy such as ma.Elimination(beta=1.0), not {policy!r:.80}")
-        if seed is not None and isinstance(seed, Iterable):
-            raise TypeError("Bandit: the second argument is the seed; pass items as items=…")
-        if policy.sees_means:
-            raise TypeError(
-                f"Bandit: {type(policy).__name__} is shown the true means, which only a simulation can do; "
-                "choose another policy"
-            )
+        check_policy(policy, seed)
         if seed is None:
             seed = int.from_bytes(os.urandom(8), "little")
+        self._catalogue = Catalogue(items, segments, same_key)
         self.policy = policy.without_horizon()
+        if items is not None:
+            self.policy = self.policy.with_catalogue()
         self.seed = checked_seed(seed)
         self.replication = count("Bandit", "replication", replication, least=0)
         self.reward_range = checked_reward_range(reward_range)
+        self.on_empty = checked_on_empty(on_empty)
+        self.holdout = checked_holdout(holdout, self._catalogue)
         self._agree(pending, timeout, on_timeout, correctable)
         self.told = 0  # rewards counted or ignored
         self.timed_out = 0  # decisions whose time was over before they had a reward
+        self.carried: dict[str, list[str]] = {}  # what was kept and lost when the policy was changed
         self._timeline = Timeline(clock)
-        self._last_timed_out = 0  # the id of the newest of those
-        self._known = KnownArms(items)
+        self._last_timed_out = 0  # the number of the newest of those
         self._begin()
         self._lock = threading.RLock()
+        self._journal: Journal | None = None
+        # Weakly: else the journal of a bandit that nobody has any more would stay open for a while.
+        self._catalogue.on_taken = functools.partial(_write_taken, weakref.ref(self))
+        if journal is not None:
+            self._journal = Journal.new(journal, saving.to_json(self), fsync)
 
     def _agree(self, pending: Any, timeout: Any, on_timeout: Any, correctable: Any) -> None:
         """Take down what is to become of decisions without a reward, or with a wrong one."""
@@ -161,77 +178,101 @@ class Bandit(Listener):
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        if self._known.sources is not None:
+        if self._catalogue.has_items:
             raise TypeError("a bandit with items cannot be copied, because its items cannot; use to_json and from_json")
         return type(self).from_json(self.to_json(), clock=self._timeline.clock)
 
     def __reduce__(self) -> Any:
         raise TypeError("a bandit is not pickled; use save and load, or to_json and from_json")
 
-    @overload
-    def ask(self, *, now: float | None = None) -> Decision: ...
+    # ------------------------------------------------------------ ask
 
     @overload
-    def ask(self, n: int, *, now: float | None = None) -> list[Decision]: ...
+    def ask(
+        self,
+        *,
+        among: Iterable[Hashable] | None = None,
+        exclude: Iterable[Hashable] | None = None,
+        where: Predicate | None = None,
+        segment: str | None = None,
+        now: float | None = None,
+    ) -> Decision: ...
+
+    @overload
+    def ask(
+        self,
+        n: int,
+        *,
+        among: Iterable[Hashable] | None = None,
+        exclude: Iterable[Hashable] | None = None,
+        where: Predicate | None = None,
+        segment: str | None = None,
+        now: float | None = None,
+    ) -> list[Decision]: ...
 
     @_one_at_a_time
-    def ask(self, n: int | None = None, *, now: float | None = None) -> Decision | list[Decision]:
-        """Which arm next?
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        among: Iterable[Hashable] | None = None,
+        exclude: Iterable[Hashable] | None = None,
+        where: Predicate | None = None,
+        segment: str | None = None,
+        now: float | None = None,
+    ) -> Decision | list[Decision]:
+        """Which item next?
 
         Parameters
         ----------
         n
             How many decisions at once; a list of that many is returned, the same as by so many calls.
+        among, exclude
+            Keys of items that may be asked for, and that may not. Keys that nobody knows are passed over.
+        where
+            Which items may be asked for: a function of an item as decisions show it. It is called for many items; what
+            is asked often is better a segment.
+        segment
+            The name of a segment; only its items may be asked for.
         now
             The time; that of the clock if left out.
         """
         wanted = None if n is None else count("Bandit.ask", "n", n)
+        wish = wish_for(among, exclude, where, segment, self._catalogue.segments)
+        if wish is not None and not self._catalogue.has_items:
+            raise ValueError("Bandit.ask: this bandit has no items to choose from; give them: Bandit(…, items=…)")
         if self.timeout is not None:
-            self._look_at_clock(now)
+            self._pass_time(now)
         if wanted is None:
-            return self._decide()
+            return self._decide(wish)
         decisions: list[Decision] = []
         for _ in range(wanted):
             try:
-                decisions.append(self._decide())
+                decisions.append(self._decide(wish))
             except NoMoreItems as error:
                 # What was decided stands; the caller learns how far it got.
                 made = f"{error} ({len(decisions)} of {n} decisions were made before)"
                 raise NoMoreItems(made, decisions) from None
         return decisions
 
-    def _decide(self) -> Decision:
+    def _decide(self, wish: Wish | None) -> Decision:
+        was_deferred = self._open.newest is not None
         self._defer_newest()
-        choice = Choice(*map(plain_number, self._kernels.ask(self._held, self.asked + 1)))
-        is_new = choice.arm not in self._known.positions
-        if is_new:
-            self._known.add(choice.arm)
-            if len(self._known.positions) >= self._known.pruning:
-                self._prune(choice.arm)
-        self.asked += 1
-        self._open.add(choice, self._timeline.time)
-        return Decision(self.asked, choice.arm, is_new, choice.probability, self._known.taken.get(choice.arm))
+        try:
+            asked = self._next_ask(wish)
+        except BaseException:
+            if was_deferred:
+                self._write("defer")
+            raise
+        tag = self._ids.for_next(self.asked + 1)
+        if self._journal is not None:
+            self._write("ask", *saving.asked_to_json(asked), tag)
+        return self._carry_out(asked, tag)
 
-    def _prune(self, newest: int) -> None:
-        """Forget arms that the policy has let go, so that memory follows the arms kept."""
-        kept = {int(arm) for arm in self.policy.kept_arms(self._state)} | {newest}
-        kept.update(deferred.choice.arm for deferred in self._open.deferred.values())
-        self._known.keep_only(kept, len(self._open))
+    # ------------------------------------------------------------ tell
 
     @_one_at_a_time
-    def add_items(self, items: Iterable[Any]) -> None:
-        """More items, for when the first ones are used up.
-
-        Parameters
-        ----------
-        items
-            Taken after all that were given before. A bandit that was made without items takes
-            some only as long as no arm has been asked for.
-        """
-        self._known.add_items(items)
-
-    @_one_at_a_time
-    def tell(self, decision: Decision | int, reward: float, *, now: float | None = None) -> Told:
+    def tell(self, decision: Decision | str, reward: float, *, now: float | None = None) -> Told:
         """What came of a decision.
 
         Parameters
@@ -243,18 +284,36 @@ class Bandit(Listener):
         now
             The time; that of the clock if left out.
         """
-        identity = self._identity(decision)
+        number = self._number(decision)
         value = scaled(reward, self.reward_range)
         if self.timeout is not None:
-            self._look_at_clock(now)
-        if self._open.choice_of(identity) is None:
-            return Told.TIMED_OUT if identity <= self._last_timed_out else Told.REPEATED
-        is_counted = self._answer(identity, value)
+            self._pass_time(now)
+        if self._open.get(number) is None:
+            return Told.TIMED_OUT if number <= self._last_timed_out else Told.REPEATED
+        self._write("tell", number, value)
+        return self._tell(number, value)
+
+    def _tell(self, number: int, value: float) -> Told:
+        is_counted = self._reward(number, value)
         self.told += 1
         return Told.COUNTED if is_counted else Told.IGNORED
 
+    def _reward(self, number: int, value: float) -> bool:
+        """Close an open decision with a reward; whether the policy could use it."""
+        one = self._open.get(number)
+        assert one is not None
+        if one.is_outside:
+            self._defer_newest()
+            del self._open.deferred[number]
+            self._remember(one, value)
+            is_counted = True
+        else:
+            is_counted = self._answer(number, value)
+        self._close(one, value)
+        return is_counted
+
     @_one_at_a_time
-    def correct(self, decision: Decision | int, reward: float) -> Told:
+    def correct(self, decision: Decision | str, reward: float) -> Told:
         """Another reward came of a decision than was told, or than the timeout made of it.
 
         Parameters
@@ -280,25 +339,34 @@ class Bandit(Listener):
         >>> bandit.correct(sale, reward=0.0)  # returned
         <Told.CORRECTED: 'corrected'>
         """
-        identity = self._identity(decision)
+        number = self._number(decision)
         value = scaled(reward, self.reward_range)
         check_corrections(self.policy, True, "Bandit.correct")
-        if self._open.choice_of(identity) is not None:
-            raise ValueError(f"Bandit.correct: decision {identity} has no reward yet; tell it. Nothing was changed")
-        if identity not in self._remembered.told:
+        if self._open.get(number) is not None:
+            raise ValueError(f"Bandit.correct: decision {number} has no reward yet; tell it. Nothing was changed")
+        if number not in self._remembered.told:
             raise KeyError(
-                f"Bandit.correct: decision {identity} is not among the last {self.correctable} that were given a "
+                f"Bandit.correct: decision {number} is not among the last {self.correctable} that were given a "
                 "reward: it had none (forgotten, or timed out without pending and on_timeout), or it was longer ago; "
                 "remember more of them: Bandit(…, correctable=…)"
             )
+        self._write("correct", number, value)
+        return self._correct(number, value)
+
+    def _correct(self, number: int, value: float) -> Told:
         self._defer_newest()
-        choice, told = self._remembered.told[identity]
-        is_counted = self._heard(self._kernels.correct(self._held, choice, told, value))
-        self._remembered.told[identity] = choice, value
+        one = self._remembered.told[number]
+        is_counted = True
+        if one.choice.slot >= 0:
+            is_counted = self._heard(self._kernels.correct(self._held, one.choice, one.reward, value))
+        self._remembered.told[number] = one._replace(reward=value)
+        if (item := self._item_behind(one.key, one.choice.arm)) is not None:
+            more = value - one.reward
+            self._credit(item, number, one.how, 0, more, value * value - one.reward * one.reward)
         return Told.CORRECTED if is_counted else Told.IGNORED
 
     @_one_at_a_time
-    def expire(self, now: float | None = None) -> list[int]:
+    def expire(self, now: float | None = None) -> list[str]:
         """Close the decisions that have been open for ``timeout``, as each ask and tell does first.
 
         Parameters
@@ -316,31 +384,36 @@ class Bandit(Listener):
         >>> import manyarms as ma
         >>> bandit = ma.Bandit(ma.Elimination(beta=1.0), seed=7, timeout=60, on_timeout=0.0)
         >>> decision = bandit.ask(now=1000)
-        >>> bandit.expire(now=1059), bandit.expire(now=1060)
-        ([], [1])
+        >>> bandit.expire(now=1059), bandit.expire(now=1060) == [decision.id]
+        ([], True)
         """
         if self.timeout is None:
             raise ValueError("Bandit.expire: this bandit has no timeout; make one with Bandit(…, timeout=…)")
-        return self._look_at_clock(now)
+        return [self._ids.of(number) for number in self._pass_time(now)]
 
-    def _look_at_clock(self, now: float | None) -> list[int]:
+    def _pass_time(self, now: float | None) -> list[int]:
+        reading = self._timeline.reading(now)
+        self._write("time", reading)
+        return self._look_at_clock(reading)
+
+    def _look_at_clock(self, reading: float) -> list[int]:
         """Close the decisions whose time is over, the oldest first."""
         assert self.timeout is not None
-        due = self._timeline.at(now, self.timeout) - self.timeout
+        due = self._timeline.at(reading, self.timeout) - self.timeout
         closed: list[int] = []
         while (oldest := self._open.oldest()) is not None and oldest[1] <= due:
-            identity = oldest[0]
+            number = oldest[0]
             if self._on_timeout is None:
-                self._give_up(identity)
+                self._forget(number)
             else:
-                self._answer(identity, self._on_timeout)
+                self._reward(number, self._on_timeout)
             self.timed_out += 1
-            self._last_timed_out = identity
-            closed.append(identity)
+            self._last_timed_out = number
+            closed.append(number)
         return closed
 
     @_one_at_a_time
-    def forget(self, decision: Decision | int) -> bool:
+    def forget(self, decision: Decision | str) -> bool:
         """No reward will come for this decision: stop waiting for it.
 
         The policy takes back what it expected of it; what was assumed with ``pending`` stands. A tell that comes all
@@ -360,28 +433,224 @@ class Bandit(Listener):
         bool
             Whether it was open.
         """
-        identity = self._identity(decision)
-        if self._open.choice_of(identity) is None:
+        number = self._number(decision)
+        if self._open.get(number) is None:
             return False
-        self._give_up(identity)
+        self._write("forget", number)
+        self._forget(number)
         return True
 
-    def _identity(self, decision: Decision | int) -> int:
-        """The id of a decision this bandit has made."""
+    def _forget(self, number: int) -> None:
+        one = self._give_up(number)
+        is_assumed = self._pending is not None and not one.is_outside
+        self._close(one, one.presumed if is_assumed else None)
+
+    def _number(self, decision: Decision | str) -> int:
+        """The number of a decision that this bandit has made."""
         identity = decision.id if isinstance(decision, Decision) else decision
-        if isinstance(identity, bool) or not isinstance(identity, (int, np.integer)):
-            raise TypeError(f"Bandit: give a decision or its id, not {decision!r}")
-        if not 1 <= identity <= self.asked:
-            known = f"ids run from 1 to {self.asked} so far" if self.asked else "nothing has been asked yet"
-            raise KeyError(f"Bandit: no decision has the id {identity}; {known}")
-        if isinstance(decision, Decision) and (choice := self._choice_of(int(identity))) is not None:
-            mine = (choice.arm, choice.probability)
-            if mine != (decision.arm, decision.probability):
-                raise KeyError(
-                    f"Bandit: this bandit's decision {identity} was for arm {choice.arm}, not {decision.arm}, or with "
-                    "another probability; the one given is another bandit's"
-                )
-        return int(identity)
+        if not isinstance(identity, str):
+            raise TypeError(f"Bandit: give a decision or its id, which is text, not {decision!r:.80}")
+        number = self._ids.decision_of(identity)
+        if number is None or number > self.asked:
+            raise KeyError(
+                f"Bandit: no decision of this bandit has the id {identity!r:.80}; it is another bandit's, or was made "
+                "by a copy of this one after the snapshot that this one was restored from. Nothing was changed"
+            )
+        return number
+
+    # ------------------------------------------------------------ a catalogue that lives
+
+    @_one_at_a_time
+    def add(self, items: Any, *, first: bool = False) -> None:
+        """More items.
+
+        Parameters
+        ----------
+        items
+            As for ``Bandit(items=…)``. An item that was withdrawn comes back with what is known of it.
+        first
+            Whether they come before all that wait, in their order; else after them.
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> bandit = ma.Bandit(ma.Forager(), seed=7, items=["weather", "sports"])
+        >>> bandit.add(["breaking news"], first=True)
+        >>> bandit.ask().key
+        'breaking news'
+        """
+        if not self._catalogue.has_items and self.asked:
+            raise ValueError(
+                f"Bandit.add: this bandit has no items, and {self.asked:,} decisions have been made without; give "
+                "items from the start: Bandit(…, items=…)"
+            )
+        had_items = self._catalogue.has_items
+        self._catalogue.add(items, first, before=lambda keys: self._write("add", keys, first))
+        if not had_items:
+            self._changed_to(self.policy.with_catalogue())
+
+    def _changed_to(self, policy: Policy) -> None:
+        """Nothing was asked yet: begin with another policy."""
+        self.policy = policy
+        self._begin()
+
+    @_one_at_a_time
+    def withdraw(self, key: Hashable) -> None:
+        """Never ask for an item again; answers that are out still count, and the policy is told of no loss.
+
+        Parameters
+        ----------
+        key
+            Its key. ``restore`` brings it back.
+        """
+        self._set_aside(key, WITHDRAWN, "Bandit.withdraw")
+
+    @_one_at_a_time
+    def pause(self, key: Hashable) -> None:
+        """Do not ask for an item until it is restored; the policy keeps what it knows of it.
+
+        Parameters
+        ----------
+        key
+            Its key.
+        """
+        self._set_aside(key, PAUSED, "Bandit.pause")
+
+    def _set_aside(self, key: Hashable, state: str, by: str) -> None:
+        item = self._catalogue.find(key, by)
+        self._write("set aside", key_to_json(item.key), state)
+        self._catalogue.withdraw(item, state)
+        if state == WITHDRAWN:
+            self._release(item)
+
+    @_one_at_a_time
+    def restore(self, key: Hashable) -> None:
+        """Ask for an item again that was withdrawn or paused; nothing if it was not.
+
+        Parameters
+        ----------
+        key
+            Its key.
+        """
+        item = self._catalogue.find(key, "Bandit.restore")
+        self._write("restore", key_to_json(item.key))
+        self._catalogue.bring_back(item)
+
+    @_one_at_a_time
+    def observe(self, key: Hashable, plays: int, reward: float) -> None:
+        """What was seen of an item elsewhere: before, by another process, by hand.
+
+        `Forager`, `Subsample` and `SSUCB` make use of it, as if they had been told so many rewards. With others, it is
+        in ``table`` only.
+
+        Parameters
+        ----------
+        key
+            The key of an item.
+        plays
+            How often it was shown.
+        reward
+            The sum of its rewards.
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> bandit = ma.Bandit(ma.Forager(), seed=7, items=["a", "b", "c"])
+        >>> bandit.observe("b", plays=1000, reward=80)
+        >>> bandit.observe("c", plays=1000, reward=20)
+        >>> bandit.table()["rate"].round(3).tolist()
+        [nan, 0.08, 0.02]
+        """
+        plays = count("Bandit.observe", "plays", plays)
+        total = scaled_total(reward, plays, self.reward_range)
+        if not self._catalogue.has_items:
+            raise ValueError("Bandit.observe: this bandit has no items; give them: Bandit(…, items=…)")
+        item = self._catalogue.find(key_and_payload(key)[0], "Bandit.observe")
+        self._write("observe", key_to_json(item.key), plays, total)
+        self._observe(item.key, plays, total)
+
+    def _observe(self, key: Hashable, plays: int, total: float) -> None:
+        item = self._catalogue.items[key]
+        item.add(plays, total, total)  # squares as those of coins: at most that
+        if item.arm is not None:
+            self._recall(item, plays, total)
+        elif item.is_waiting and item.is_here:
+            self._adopt(item)
+
+    def _adopt(self, item: Item) -> None:
+        """Make an arm of an item of which something is known, if the policy can make use of that."""
+        if not self._has_kernel("recall"):
+            return
+        self._defer_newest()
+        arms = self.policy.arms_in_slots(self._held)
+        slot = next(
+            (slot for slot, arm in enumerate(arms.tolist()) if arm >= 0 and arm not in self._catalogue.arms), -1
+        )
+        if slot < 0 and self.policy.can_draw(self._held):
+            slot = self._draw()
+        if slot >= 0:
+            arm = int(self.policy.arms_in_slots(self._held)[slot])
+            self._bind(arm, slot, item.key)
+
+    @_one_at_a_time
+    def news(self) -> list[tuple[Hashable, int, float]]:
+        """What came of items since this was last called: keys, plays and sums of rewards.
+
+        For several processes with a bandit each: what one of them returns, all others ``observe``.
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> one, other = (ma.Bandit(ma.Forager(), seed=seed, items=["a", "b"]) for seed in (1, 2))
+        >>> _ = one.tell(one.ask(), reward=1.0)
+        >>> for key, plays, reward in one.news():
+        ...     other.observe(key, plays, reward)
+        >>> one.news()
+        []
+        """
+        self._write("news")
+        low, high = self.reward_range
+        return [(key, plays, low * plays + (high - low) * total) for key, plays, total in self._take_news()]
+
+    def _take_news(self) -> list[tuple[Hashable, int, float]]:
+        """Corrections of what others have been told wait until there are plays that make up for them."""
+        told = [(key, plays, total) for key, (plays, total) in self._news.items() if plays and 0.0 <= total <= plays]
+        for key, _, _ in told:
+            del self._news[key]
+        return told
+
+    @classmethod
+    def from_history(cls, policy: Policy, past: Any, seed: int | None = None, **terms: Any) -> Self:
+        """A bandit that begins with what is known of its items.
+
+        Parameters
+        ----------
+        policy
+            Which item next?
+        past
+            A frame, or a dictionary of columns, or an iterable of rows: item, plays and reward (a sum); or item and
+            reward, one row for each play. Rows of one item are added up.
+        seed
+            As for a new bandit.
+        terms
+            All else that a new bandit takes. ``items``, if given, are those there are now: items of the past that are
+            not among them teach what items are like, and are withdrawn.
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> past = {"item": ["a", "b", "c"], "plays": [500, 500, 500], "reward": [3, 60, 12]}
+        >>> bandit = ma.Bandit.from_history(ma.Forager(), past, seed=7)
+        >>> bandit.ask().key
+        'b'
+        """
+        rows = history.observations(past)
+        items = terms.pop("items", None)
+        bandit = cls(policy, seed, items=[] if items is None else items, **terms)
+        history.tell(bandit, rows, are_all_here=items is None)
+        return bandit
+
+    # ------------------------------------------------------------ compiled
 
     def warm(self) -> bool:
         """Have the kernels compiled, or loaded from the compile cache, and go on with them: the same decisions, faster.
@@ -421,20 +690,27 @@ class Bandit(Listener):
         """Whether it calls compiled kernels."""
         return self._compiled is not None
 
+    # ------------------------------------------------------------ looking at it
+
     @property
-    def open_decisions(self) -> list[int]:
+    def open_decisions(self) -> list[str]:
         """The ids of decisions without a reward."""
         with self._lock:
-            return list(self._open)
+            return [self._ids.of(number) for number in self._open]
 
     @property
     def ignored(self) -> int:
         """Rewards of arms that the policy had let go before their rewards could judge them."""
         return int(self._counts.ignored)
 
+    @property
+    def missing(self) -> list[Hashable]:
+        """Keys that were known to a bandit that was loaded, and not among the items given with it: they are paused."""
+        return list(self._catalogue.missing)
+
     @_one_at_a_time
     def explain(self, *, now: float | None = None) -> dict[str, Any]:
-        """Where the policy stands, and why it last restarted, in numbers.
+        """Where the policy stands, and why it last restarted, in numbers; items by their keys.
 
         Parameters
         ----------
@@ -452,57 +728,78 @@ class Bandit(Listener):
         True
         """
         if self.timeout is not None:
-            self._look_at_clock(now)
-        return {
-            "policy": self.policy.label(),
-            "asked": self.asked,
-            "told": self.told,
-            "timed_out": self.timed_out,
-            "open": len(self._open),
-            "restarts": int(self._counts.restarts),
-            "blocks": int(self._counts.blocks),
-            "arms_drawn": int(self._counts.arms),
-            "ignored": int(self._counts.ignored),
-        } | self.policy.explain(self._state)
+            self._pass_time(now)
+        return looking.explained(self)
+
+    @_one_at_a_time
+    def table(self) -> Any:
+        """All items with what is known of them, the most asked for of late first: a pandas frame.
+
+        Its columns: ``key``; ``state`` (fresh, known, let go, paused, withdrawn); ``asks``; ``plays`` and ``reward``,
+        those told and those observed; ``rate`` with an interval that holds it with probability 0.95 (``low``,
+        ``high``), as if it had never changed; ``age``, the asks since it was first asked for; ``recent``, its share of
+        the last thousand asks or so.
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> bandit = ma.Bandit(ma.Forager(), seed=7, items=["a", "b"])
+        >>> for reward in (1.0, 0.0, 1.0):
+        ...     _ = bandit.tell(bandit.ask(), reward)
+        >>> bandit.table()[["key", "state", "plays", "reward"]].values.tolist()
+        [['a', 'known', 2, 2.0], ['b', 'known', 1, 0.0]]
+        """
+        return looking.table(self)
+
+    @_one_at_a_time
+    def plot(self) -> Any:
+        """How it has been doing and what it believes, drawn: a figure of matplotlib.
+
+        Reward and share of search over time, the items asked for most of late with their intervals, and, of `Forager`,
+        what items are like as far as it knows.
+        """
+        return looking.plot(self)
+
+    @_one_at_a_time
+    def lift(self) -> looking.Lift:
+        """What it earns against random items, measured by its holdout.
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> bandit = ma.Bandit(ma.Forager(), seed=7, items=range(20), holdout=0.1)
+        >>> for _ in range(2_000):
+        ...     decision = bandit.ask()
+        ...     _ = bandit.tell(decision, reward=decision.key / 20)
+        >>> lift = bandit.lift()
+        >>> lift.low < lift.ratio < lift.high, lift.low > 1.3
+        (True, True)
+        """
+        return looking.lift(self)
+
+    # ------------------------------------------------------------ save, load, recover
 
     @_one_at_a_time
     def to_json(self) -> dict[str, Any]:
-        """The whole bandit as plain JSON values, without its items."""
-        return sealed(
-            {
-                "policy": self.policy.to_json(),
-                "seed": f"{self.seed:#x}",
-                "replication": self.replication,
-                "reward_range": list(self.reward_range),
-                **{name: plain_number(getattr(self, name)) for name in AGREED},
-                "asked": self.asked,
-                "told": self.told,
-                "timed_out": self.timed_out,
-                "last_timed_out": self._last_timed_out,
-                "clock": self._timeline.to_json(),
-                "rounds": self._rounds,
-                **self._known.to_json(),
-                "open": self._open.to_json(),
-                "remembered": self._remembered.to_json(),
-                "state": state_to_json(self._state),
-            }
-        )
+        """The whole bandit as plain JSON values, with the keys of its items, without their payloads."""
+        return saving.to_json(self)
 
+    @_one_at_a_time
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a snapshot, all of it or nothing.
-
-        Items are not in it: give the same ones to ``load``.
-        """
-        target = Path(path)
-        if not target.parent.is_dir():
-            raise FileNotFoundError(f"Bandit.save: the folder of {target} does not exist; make it first")
-        text = json.dumps(self.to_json(), allow_nan=False)
-        with at_once(target) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        """Write a snapshot, all of it or nothing. It holds the keys of items, not what they stand for."""
+        saving.save(self, path)
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], items: Iterable[Any] | None = None, *, clock: Clock = time.time
+        cls,
+        path: str | os.PathLike[str],
+        items: Any = None,
+        *,
+        policy: Policy | None = None,
+        segments: Mapping[str, Predicate] | None = None,
+        clock: Clock = time.time,
+        journal: str | os.PathLike[str] | None = None,
+        fsync: bool = False,
     ) -> Self:
         """The bandit that was saved; it goes on as if it had never stopped.
 
@@ -511,83 +808,135 @@ class Bandit(Listener):
         path
             Where it was saved.
         items
-            The same items in the same order, from the first, if the bandit has items.
+            The items there are now, if they have payloads, or if there are others than before: those it knows are
+            found by their keys, others are new. Those that it knows and that a list lacks are paused, and in
+            ``missing``.
+        policy
+            Go on with this one. What could be carried over, and what is lost, is in ``carried``.
+        segments
+            As for a new bandit: functions are not saved.
         clock
             What tells the time from now on. It may be behind the one that the saved bandit had.
+        journal, fsync
+            As for a new bandit.
         """
-        try:
-            values = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (ValueError, RecursionError) as error:
-            raise SnapshotError(f"{path} is not a snapshot: {error}") from None
-        return cls.from_json(values, items, clock=clock)
-
-    @classmethod
-    def from_json(cls, values: Any, items: Iterable[Any] | None = None, *, clock: Clock = time.time) -> Self:
-        """The bandit that ``to_json`` described."""
-        check_version(values)
-        check_rule(values)
-        try:
-            knew_of_open_asks = values["version"] > 2
-            current = values if knew_of_open_asks else from_version_2(values)
-            bandit = cls(
-                _policy_from_json(current["policy"]),
-                word_from_json(current["seed"], "seed"),
-                clock=clock,
-                **{name: current[name] for name in ("reward_range", "replication", *AGREED)},
-            )
-            bandit._read(current)
-            has_items = current["has_items"]
-            # Last, because the checks above can say what is wrong, and this one only that something is.
-            check_seal(values)
-            if not knew_of_open_asks:
-                bandit._defer_all()
-        except SnapshotError:
-            raise
-        except KeyError as error:
-            raise SnapshotError(f"the snapshot lacks {error.args[0]!r}") from None
-        except (TypeError, ValueError, OverflowError, MemoryError) as error:
-            raise SnapshotError(f"the snapshot cannot be read: {error}") from None
-        bandit._known.take_again(has_items, items)
+        values = saving.read(path)
+        bandit = cls.from_json(values, items, policy=policy, segments=segments, clock=clock)
+        if journal is not None:
+            bandit._journal = Journal.new(journal, saving.to_json(bandit), fsync)
         return bandit
 
-    def _read(self, values: dict[str, Any]) -> None:
-        """Everything that a snapshot holds beyond what the constructor takes."""
-        self.asked = count("snapshot", "asked", values["asked"], least=0)
-        self.told = count("snapshot", "told", values["told"], least=0)
-        self.timed_out = count("snapshot", "timed_out", values["timed_out"], least=0)
-        self._last_timed_out = count("snapshot", "last_timed_out", values["last_timed_out"], least=0)
-        self._timeline.read(values["clock"])
-        self._known.read(values)
-        self._rounds = count("snapshot", "rounds", values["rounds"], least=FIRST_ROUNDS)
-        # The newest decision may need room yet. In version 2, rewards did.
-        needed = self.asked - 1 if values["version"] > 2 else self.told
-        if not needed <= self._rounds <= max(FIRST_ROUNDS, 2 * self.asked):
-            raise SnapshotError(f"rounds: {self._rounds} is no room for {self.asked} decisions")
-        pattern = begun_policy(self.policy, self._rounds, self.seed, self.replication)
-        state = values["state"] if values["version"] == VERSION else with_fields_of(values["state"], pattern)
-        self._state = state_from_json(state, pattern)
-        self._counts = counts(self._state)
-        limits = Limits(slots=self.policy.slots(self._rounds), blocks=self._counts.blocks, asked=self.asked)
-        self._open.read(values["open"], limits)
-        if self.asked < self.told + self.timed_out + len(self._open) or self.asked < self._last_timed_out:
-            raise SnapshotError(
-                f"asked: {self.asked} decisions are fewer than {self.told} told, {self.timed_out} timed out and "
-                f"{len(self._open)} open ones"
-            )
-        self._remembered.read(values["remembered"], limits)
+    @classmethod
+    def from_json(
+        cls,
+        values: Any,
+        items: Any = None,
+        *,
+        policy: Policy | None = None,
+        segments: Mapping[str, Predicate] | None = None,
+        clock: Clock = time.time,
+    ) -> Self:
+        """The bandit that ``to_json`` described; for all else, see ``load``."""
+        bandit = saving.from_json(cls, values, items, segments, clock)
+        if policy is not None:
+            check_policy(policy, None)
+            saving.go_on_with(bandit, policy.without_horizon())
+        return bandit
+
+    @classmethod
+    def recover(
+        cls,
+        journal: str | os.PathLike[str],
+        items: Any = None,
+        *,
+        segments: Mapping[str, Predicate] | None = None,
+        clock: Clock = time.time,
+        fsync: bool = False,
+    ) -> Self:
+        """The bandit whose journal this is, as it was after the last call that returned; it goes on writing there.
+
+        The journal is written anew, as short as can be. A line that was not finished, because the process ended in it,
+        is left out: its call never returned.
+
+        Parameters
+        ----------
+        journal
+            Where it was written.
+        items, segments, clock, fsync
+            As for ``load`` and for a new bandit.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import manyarms as ma
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "bandit.journal"
+        >>> bandit = ma.Bandit(ma.Forager(), seed=7, items=["a", "b"], journal=path)
+        >>> _ = bandit.tell(bandit.ask(), reward=1.0)
+        >>> bandit.close()                                   # or kill -9
+        >>> ma.Bandit.recover(path)
+        <Bandit Forager(keep=4096, most=4096): 1 asked, 1 told, 0 open, seed 7>
+        """
+        held = Journal(Path(journal), fsync)  # nobody else writes to it meanwhile
+        try:
+            found = Journal.read(journal)
+            bandit = cls.from_json(found.snapshot, clock=clock)
+            for place, event in enumerate(found.events):
+                saving.replay(bandit, event, f"{journal}, line {place + 2}")
+            bandit._catalogue.segments = checked_segments(segments)
+            if items is not None or (segments and bandit._catalogue.has_items):
+                bandit._catalogue.take_again(items)
+            bandit._ids.is_own = False
+            bandit._journal = Journal.anew(journal, saving.to_json(bandit), fsync)
+        finally:
+            held.close()
+        return bandit
+
+    def _write(self, *event: Any) -> None:
+        """Into the journal, before it is done."""
+        if self._journal is not None:
+            self._journal.write(event)
+
+    @_one_at_a_time
+    def compact(self) -> None:
+        """Write the journal anew, as short as can be: as one snapshot. A crash meanwhile leaves the old one."""
+        if self._journal is None:
+            raise ValueError("Bandit.compact: this bandit has no journal; give one: Bandit(…, journal=path)")
+        before = self._journal
+        self._journal = Journal.anew(before.path, saving.to_json(self), before.fsync)
+        before.close()
+
+    @_one_at_a_time
+    def close(self) -> None:
+        """Close the journal, if there is one; the bandit cannot be changed after that."""
+        if self._journal is not None:
+            self._journal.close()
 
 
-def from_version_2(values: dict[str, Any]) -> dict[str, Any]:
-    """All but the state as it is written now: policies were not told then which of their asks are open."""
-    new = {"timed_out": 0, "last_timed_out": 0, "clock": {"time": 0.0, "lost": 0.0}, "remembered": []}
-    rows = rows_from_json(values["open"], "open", 6)
-    return values | AGREED | new | {"open": [[*row, "nan", 0.0] for row in rows]}
+def check_policy(policy: Any, seed: Any) -> None:
+    """Refuse what cannot be live, and items in the place of the seed."""
+    if not isinstance(policy, Policy):
+        raise TypeError(f"Bandit: policy must be a policy such as ma.Forager(), not {policy!r:.80}")
+    if seed is not None and isinstance(seed, Iterable):
+        raise TypeError("Bandit: the second argument is the seed; pass items as items=…")
+    if policy.sees_means:
+        raise TypeError(
+            f"Bandit: {type(policy).__name__} is shown the true means, which only a simulation can do; "
+            "choose another policy"
+        )
 
 
-def _policy_from_json(values: Any) -> Any:
-    if not isinstance(values, dict):
-        raise SnapshotError(f"policy: expected an object with a type, not {values!r:.60}")
-    try:
-        return spec_from_json(values)
-    except (TypeError, ValueError) as error:
-        raise SnapshotError(f"policy: {error}") from None
+def checked_on_empty(on_empty: Any) -> str:
+    """What to do without fresh items."""
+    if on_empty not in ("go on", "raise"):
+        raise ValueError(f"Bandit: on_empty must be 'go on' or 'raise', not {on_empty!r}")
+    return str(on_empty)
+
+
+def checked_holdout(holdout: Any, catalogue: Catalogue) -> float:
+    """A share below 1, which needs items."""
+    share = fraction("Bandit", "holdout", holdout)
+    if share >= 1.0:
+        raise ValueError(f"Bandit: holdout must be below 1, not {holdout!r}: else nothing is left for the policy")
+    if share and not catalogue.has_items:
+        raise ValueError("Bandit: a holdout is of items at random; give them: Bandit(…, items=…)")
+    return share

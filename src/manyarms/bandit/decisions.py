@@ -4,12 +4,14 @@ import collections
 import dataclasses
 import enum
 import functools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..contract import Choice
 from ..snapshots import SnapshotError, rows_from_json, state_from_json, state_to_json
 from ..specs import Check, count, number, positive
+from .items import key_from_json, key_to_json
 
 
 class Told(enum.StrEnum):
@@ -22,19 +24,33 @@ class Told(enum.StrEnum):
     CORRECTED = "corrected"  # another reward than was told before
 
 
+class How(enum.StrEnum):
+    """How a decision came about."""
+
+    PLANNED = "planned"  # the policy's own choice
+    ELIGIBLE = "eligible"  # its best choice among what may be asked for
+    DRAWN = "drawn"  # a fresh item that it took in, because nothing it knows may be asked for or is good enough
+    OUTSIDE = "outside"  # an item that the policy has no arm for
+    HOLDOUT = "holdout"  # any item, at random, to compare with
+
+
 @dataclasses.dataclass(frozen=True)
 class Decision:
     """An answer to ``ask``, awaiting its reward."""
 
-    id: int
-    arm: int
-    is_new: bool  # whether this arm was never asked for before
-    probability: float  # with which the arm was chosen
-    item: Any = None  # what the arm stands for, if items were given
+    id: str  # unlike all others, of whatever bandit
+    number: int  # the asks of this bandit, counted from 1
+    arm: int  # the policy's; -1 if it has none for this item
+    is_new: bool  # whether this was never asked for before
+    probability: float  # with which this item was chosen
+    key: Any = None  # the key of the item; without items, the arm
+    item: Any = None  # what the arm stands for, if items were given: its payload, or its key
+    how: How = How.PLANNED
+    is_out_of_stock: bool = False  # whether the policy would rather have had a fresh item, and there was none
 
 
 class NoMoreItems(LookupError):
-    """A fresh arm is needed, but the items are used up."""
+    """No item may be asked for; or a fresh one is needed, if that was asked for, and there is none."""
 
     def __init__(self, message: str = "", decisions: Sequence[Decision] = ()) -> None:
         super().__init__(message)
@@ -43,8 +59,20 @@ class NoMoreItems(LookupError):
 
 FROM_ZERO = functools.partial(count, least=0)
 
-CHOICE_CHECKS: tuple[Check, ...] = (FROM_ZERO, FROM_ZERO, positive, count, count)
+FROM_NONE = functools.partial(count, least=-1)
+
+CHOICE_CHECKS: tuple[Check, ...] = (FROM_NONE, FROM_NONE, positive, count, count)
 """What the fields of a saved choice must be."""
+
+
+class Asked(NamedTuple):
+    """What is decided: all that it takes to do the same again."""
+
+    how: How
+    choice: Choice  # the policy's; its plan, if that was passed over
+    key: Hashable  # of the item
+    probability: float  # with which it was chosen
+    is_out_of_stock: bool
 
 
 class Limits(NamedTuple):
@@ -59,27 +87,34 @@ def choice_from_json(parts: Sequence[Any], where: str, limits: Limits) -> Choice
     """A choice that a policy within these limits can have made."""
     checked = zip(CHOICE_CHECKS, Choice._fields, parts, strict=True)
     choice = Choice(*(check("snapshot", f"{where}.{name}", part) for check, name, part in checked))
-    if choice.slot >= limits.slots or choice.block > limits.blocks or choice.probability > 1.0:
+    is_known = (choice.slot < 0) == (choice.arm < 0) and choice.slot < limits.slots
+    if not is_known or choice.block > limits.blocks or choice.probability > 1.0:
         raise SnapshotError(f"{where}: the policy makes no such choice: {choice!r}")
     return choice
 
 
-class Deferred(NamedTuple):
-    """A choice of which the policy knows that it is open."""
+class Open(NamedTuple):
+    """A decision without a reward."""
 
-    choice: Choice
-    presumed: float  # what the policy takes the reward to be, or was told it is
+    choice: Choice  # slot -1: none of the policy's
+    key: Hashable
+    how: How
     since: float  # when it was asked for
+    presumed: float = math.nan  # what the policy takes the reward to be, or was told it is, once it knows it is open
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the policy knows nothing of it."""
+        return self.choice.slot < 0
 
 
 class OpenDecisions:
-    """The choices without a reward, by the ids of their decisions, in the order of their ids."""
+    """The decisions without a reward, by their numbers, in order."""
 
     def __init__(self) -> None:
-        self.newest: Choice | None = None  # if nothing has happened since
-        self.newest_since = 0.0
+        self.newest: Open | None = None  # if nothing has happened since
         # In dictionaries of Python's own it takes long to find the first after many have gone.
-        self.deferred: collections.OrderedDict[int, Deferred] = collections.OrderedDict()
+        self.deferred: collections.OrderedDict[int, Open] = collections.OrderedDict()
 
     def __len__(self) -> int:
         return len(self.deferred) + (self.newest is not None)
@@ -87,89 +122,116 @@ class OpenDecisions:
     def __iter__(self) -> Iterator[int]:
         yield from self.deferred
         if self.newest is not None:
-            yield self.newest.round
+            yield self.newest.choice.round
 
-    def choice_of(self, identity: int) -> Choice | None:
-        """The choice of a decision, if it is open."""
-        if self.newest is not None and self.newest.round == identity:
+    def get(self, decision: int) -> Open | None:
+        """What is known of a decision, if it is open."""
+        if self.newest is not None and self.newest.choice.round == decision:
             return self.newest
-        deferred = self.deferred.get(identity)
-        return None if deferred is None else deferred.choice
+        return self.deferred.get(decision)
 
-    def add(self, choice: Choice, since: float) -> None:
-        """Await a reward for this choice; the one before it is deferred by now."""
-        self.newest, self.newest_since = choice, since
+    def all(self) -> Iterator[Open]:
+        """All of them."""
+        yield from self.deferred.values()
+        if self.newest is not None:
+            yield self.newest
 
-    def take_newest(self) -> Choice:
+    def add(self, one: Open) -> None:
+        """Await a reward for this; the one before it is deferred by now."""
+        self.newest = one
+
+    def take_newest(self) -> Open:
         """Its reward is here."""
         assert self.newest is not None
-        choice, self.newest = self.newest, None
-        return choice
+        one, self.newest = self.newest, None
+        return one
 
     def defer_newest(self, presumed: float) -> None:
         """Something else comes before its reward."""
-        choice = self.take_newest()
-        self.deferred[choice.round] = Deferred(choice, presumed, self.newest_since)
+        one = self.take_newest()
+        self.deferred[one.choice.round] = one._replace(presumed=presumed)
 
     def oldest(self) -> tuple[int, float] | None:
         """The first of them, and since when it is open."""
-        for identity, deferred in self.deferred.items():
-            return identity, deferred.since
-        return None if self.newest is None else (self.newest.round, self.newest_since)
+        for decision, one in self.deferred.items():
+            return decision, one.since
+        return None if self.newest is None else (self.newest.choice.round, self.newest.since)
 
     def to_json(self) -> list[list[Any]]:
         """All of them as plain JSON values; the newest has no presumed reward yet, which is null."""
-        rows: list[list[Any]] = [
-            [identity, *choice, state_to_json(presumed), since]
-            for identity, (choice, presumed, since) in self.deferred.items()
+        return [
+            [
+                *one.choice,
+                None if one is self.newest else state_to_json(one.presumed),
+                one.since,
+                key_to_json(one.key),
+                str(one.how),
+            ]
+            for one in self.all()
         ]
-        if self.newest is not None:
-            rows.append([self.newest.round, *self.newest, None, self.newest_since])
-        return rows
 
     def read(self, saved: Any, limits: Limits) -> None:
         """Take over what ``to_json`` gave."""
         last = 0
-        for place, (identity, *parts, presumed, since) in enumerate(rows_from_json(saved, "open", 8)):
+        for place, (*parts, presumed, since, key, how) in enumerate(rows_from_json(saved, "open", 9)):
             where = f"open[{place}]"
             choice = choice_from_json(parts, where, limits)
             is_newest = presumed is None
             is_in_order = last < choice.round <= limits.asked and self.newest is None
-            if identity != choice.round or not is_in_order or (is_newest and identity != limits.asked):
-                raise SnapshotError(f"{where}: {identity!r} is not the id of an open decision")
+            if not is_in_order or (is_newest and choice.round != limits.asked):
+                raise SnapshotError(f"{where}: {choice.round!r} is not the number of an open decision")
             last = choice.round
-            self.add(choice, number("snapshot", f"{where}.since", since))
+            key = key_from_json(key, f"{where}.key")
+            self.add(Open(choice, key, how_from_json(how, where), number("snapshot", f"{where}.since", since)))
             if not is_newest:
                 self.defer_newest(state_from_json(presumed, 0.0, f"{where}.presumed"))
 
 
+class Closed(NamedTuple):
+    """A decision whose reward was told."""
+
+    choice: Choice
+    key: Hashable
+    how: How
+    reward: float
+
+
 class Remembered:
-    """The last decisions whose reward was told, so many at most: their choices and what was told."""
+    """The last decisions whose reward was told, so many at most."""
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.told: collections.OrderedDict[int, tuple[Choice, float]] = collections.OrderedDict()
+        self.told: collections.OrderedDict[int, Closed] = collections.OrderedDict()
 
-    def add(self, choice: Choice, reward: float) -> None:
-        """The reward of this choice was told."""
+    def add(self, one: Closed) -> None:
+        """The reward of this decision was told."""
         if self.most == 0:
             return
-        self.told[choice.round] = choice, reward
+        self.told[one.choice.round] = one
         if len(self.told) > self.most:
             self.told.popitem(last=False)
 
     def to_json(self) -> list[list[Any]]:
         """All of them as plain JSON values."""
-        return [[identity, *choice, reward] for identity, (choice, reward) in self.told.items()]
+        return [[*one.choice, one.reward, key_to_json(one.key), str(one.how)] for one in self.told.values()]
 
     def read(self, saved: Any, limits: Limits) -> None:
         """Take over what ``to_json`` gave."""
-        rows = rows_from_json(saved, "remembered", 7)
+        rows = rows_from_json(saved, "remembered", 8)
         if len(rows) > self.most:
             raise SnapshotError(f"remembered: {len(rows)} decisions are more than the {self.most} to be remembered")
-        for place, (identity, *parts, reward) in enumerate(rows):
+        for place, (*parts, reward, key, how) in enumerate(rows):
             where = f"remembered[{place}]"
             choice = choice_from_json(parts, where, limits)
-            if identity != choice.round or choice.round > limits.asked or choice.round in self.told:
-                raise SnapshotError(f"{where}: {identity!r} is not the id of a decision")
-            self.add(choice, number("snapshot", f"{where}.reward", reward))
+            if choice.round > limits.asked or choice.round in self.told:
+                raise SnapshotError(f"{where}: {choice.round!r} is not the number of a decision")
+            told = number("snapshot", f"{where}.reward", reward)
+            self.add(Closed(choice, key_from_json(key, f"{where}.key"), how_from_json(how, where), told))
+
+
+def how_from_json(how: Any, where: str) -> How:
+    """How a decision came about."""
+    try:
+        return How(how)
+    except ValueError:
+        raise SnapshotError(f"{where}.how: expected one of {', '.join(How)}, not {how!r:.60}") from None

@@ -9,8 +9,10 @@ import os
 import threading
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..compiled import IS_COMPILING, Loop, compile_errors, compiled_type
-from ..contract import Choice, ask, correct, defer, lose, settle, tell
+from ..contract import Choice, ask, ask_among, correct, defer, lose, settle, tell
 from ..states import mapped
 
 
@@ -18,6 +20,7 @@ class Kernels(NamedTuple):
     """Whatever is done with the state of a live policy, by verb."""
 
     ask: Any
+    ask_among: Any
     tell: Any
     defer: Any
     settle: Any
@@ -25,7 +28,7 @@ class Kernels(NamedTuple):
     correct: Any
 
 
-PLAIN = Kernels(ask, tell, defer, settle, lose, correct)
+PLAIN = Kernels(ask, ask_among, tell, defer, settle, lose, correct)
 
 
 class Compiled(NamedTuple):
@@ -41,6 +44,10 @@ class Compiled(NamedTuple):
 
 def _ask(state: Any, round: int) -> Any:
     return ask(state, round)
+
+
+def _ask_among(state: Any, round: int, allowed: Any, has_fresh: bool) -> Any:
+    return ask_among(state, round, allowed, has_fresh)
 
 
 def _tell(state: Any, choice: Choice, reward: float) -> Any:
@@ -64,7 +71,9 @@ def _correct(state: Any, choice: Choice, told: float, reward: float) -> Any:
 
 
 # They keep the GIL: they are done long before another thread would have given it back.
-_LOOPS = Kernels(*(Loop(function, nogil=False) for function in (_ask, _tell, _defer, _settle, _lose, _correct)))
+_LOOPS = Kernels(
+    *(Loop(function, nogil=False) for function in (_ask, _ask_among, _tell, _defer, _settle, _lose, _correct))
+)
 
 _READY: dict[Any, Compiled] = {}
 """What has been compiled or loaded in this process, by the compiler's type of the state."""
@@ -103,6 +112,7 @@ def _compiled_kernels(state: Any, name: str) -> Kernels:
     # Arguments of the right types, and something of the type that has to be returned.
     ways = Kernels(
         ask=((round,), choice),
+        ask_among=((round, np.zeros(1, dtype=np.bool_), True), choice),
         tell=((choice, reward), state),
         defer=((choice,), (state, reward)),
         settle=((choice, reward, reward), state),

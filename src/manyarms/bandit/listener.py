@@ -6,7 +6,7 @@ from ..contract import Choice, counts
 from ..policies.base import Policy, checked_slots
 from ..replication import begun_policy
 from ..states import enlarged
-from .decisions import OpenDecisions, Remembered
+from .decisions import Closed, Open, OpenDecisions, Remembered
 from .kernels import PLAIN, Compiled, Kernels, ready_for
 
 FIRST_ROUNDS = 1024
@@ -46,11 +46,6 @@ class Listener:
         self._kernels = PLAIN if self._compiled is None else self._compiled.kernels
         self._held = state
 
-    def _choice_of(self, identity: int) -> Choice | None:
-        """The choice of a decision, as long as it is known."""
-        remembered = self._remembered.told.get(identity)
-        return self._open.choice_of(identity) if remembered is None else remembered[0]
-
     def _heard(self, state: Any) -> bool:
         """Go on with this state; whether what it heard was not ignored."""
         before = self._counts.ignored
@@ -58,11 +53,19 @@ class Listener:
         self._counts = counts(state)
         return bool(self._counts.ignored == before)
 
+    def _changed(self, state: Any) -> None:
+        """Go on with a state that no compiled kernel has returned."""
+        self._state = state
+        self._counts = counts(state)
+
     def _defer_newest(self) -> None:
         """Something else comes before the reward of the newest decision, unless that was here already."""
-        choice = self._open.newest
-        if choice is None:
-            return
+        newest = self._open.newest
+        if newest is not None:
+            self._open.defer_newest(newest.presumed if newest.is_outside else self._deferred(newest.choice))
+
+    def _deferred(self, choice: Choice) -> float:
+        """Let the policy know that an ask is open; what it takes the reward to be."""
         if self.asked > self._rounds:
             self._make_room()
         if self._pending is None:
@@ -70,32 +73,46 @@ class Listener:
         else:
             state, presumed = self._kernels.tell(self._held, choice, self._pending), self._pending
         self._heard(state)
-        self._open.defer_newest(float(presumed))
+        return float(presumed)
 
-    def _answer(self, identity: int, reward: float) -> bool:
-        """The reward of an open decision; whether the policy could use it."""
+    def _answer(self, decision: int, reward: float) -> bool:
+        """The reward of an open decision of the policy; whether it could use it."""
         newest = self._open.newest
-        if newest is not None and newest.round == identity:
+        if newest is not None and newest.choice.round == decision:
             if self.asked > self._rounds:
                 self._make_room()  # first, because there may be none; nothing has changed until then
-            choice = self._open.take_newest()
-            state = self._kernels.tell(self._held, choice, reward)
+            one = self._open.take_newest()
+            state = self._kernels.tell(self._held, one.choice, reward)
         else:
             self._defer_newest()
-            choice, presumed, _ = self._open.deferred.pop(identity)
+            one = self._open.deferred.pop(decision)
             replaces = self._kernels.settle if self._pending is None else self._kernels.correct
-            state = replaces(self._held, choice, presumed, reward)
-        self._remembered.add(choice, reward)
+            state = replaces(self._held, one.choice, one.presumed, reward)
+        self._remember(one, reward)
         return self._heard(state)
 
-    def _give_up(self, identity: int) -> None:
+    def _remember(self, one: Open, reward: float) -> None:
+        self._remembered.add(Closed(one.choice, one.key, one.how, reward))
+
+    def _give_up(self, decision: int) -> Open:
         """There will be no reward for an open decision: what was assumed stands."""
         self._defer_newest()
-        choice, presumed, _ = self._open.deferred.pop(identity)
+        one = self._open.deferred.pop(decision)
+        if one.is_outside:
+            return one
         if self._pending is None:
-            self._heard(self._kernels.lose(self._held, choice, presumed))
+            self._heard(self._kernels.lose(self._held, one.choice, one.presumed))
         else:
-            self._remembered.add(choice, presumed)
+            self._remember(one, one.presumed)
+        return one
+
+    def _pass_over(self, choice: Choice) -> None:
+        """The policy's plan cannot be followed: for it, an ask whose answer got lost. So its blocks come to an end."""
+        if self.asked >= self._rounds:
+            self._make_room()
+        state, presumed = self._kernels.defer(self._held, choice)
+        self._heard(state)
+        self._heard(self._kernels.lose(self._held, choice, float(presumed)))
 
     def _make_room(self) -> None:
         """Go on with arrays for twice as many rounds."""
@@ -107,9 +124,9 @@ class Listener:
         """Tell the policy of open decisions that it has not been told of, as far as it could still get to them."""
         while self.asked > self._rounds:
             self._make_room()
-        for identity, deferred in list(self._open.deferred.items()):
-            choice = deferred.choice
+        for decision, one in list(self._open.deferred.items()):
+            choice = one.choice
             if choice.block == self._counts.blocks and choice.arm in self.policy.kept_arms(self._state):
                 state, presumed = self._kernels.defer(self._held, choice)
                 self._heard(state)
-                self._open.deferred[identity] = deferred._replace(presumed=float(presumed))
+                self._open.deferred[decision] = one._replace(presumed=float(presumed))

@@ -31,3 +31,15 @@ def scaled(reward: object, reward_range: tuple[float, float], name: str = "rewar
         )
     # Rewards in [0, 1] pass untouched, so that live and simulated runs agree to the bit.
     return value if (low, high) == (0.0, 1.0) else (value - low) / (high - low)
+
+
+def scaled_total(total: object, plays: int, reward_range: tuple[float, float], name: str = "reward") -> float:
+    """The sum of so many rewards as policies would be told them."""
+    low, high = reward_range
+    value = number("Bandit", name, plain_number(total))
+    if not low * plays <= value <= high * plays:
+        raise ValueError(
+            f"{name} {total!r} cannot be the sum of {plays:,} rewards in [{low:g}, {high:g}]; give the sum of rewards, "
+            "and pass reward_range to Bandit if they have another. Nothing was changed"
+        )
+    return (value - low * plays) / (high - low)

@@ -22,7 +22,7 @@ class Timeline:
     --------
     >>> readings = iter([100.0, 107.0, 104.0, 108.0, 5.0, 6.0])
     >>> timeline = Timeline(lambda: next(readings))
-    >>> [timeline.at(None, patience=60.0) for _ in range(6)]
+    >>> [timeline.at(timeline.reading(None), patience=60.0) for _ in range(6)]
     [100.0, 107.0, 107.0, 108.0, 108.0, 109.0]
     """
 
@@ -33,11 +33,15 @@ class Timeline:
         self.time = 0.0  # never goes back
         self.lost = 0.0  # by how much the clock was set back, in all
 
-    def at(self, now: Any, patience: float) -> float:
-        """The time at this reading of the clock, or at that of the moment."""
+    def reading(self, now: Any) -> float:
+        """What the clock shows, or what it is said to."""
         reading = number("Bandit", "now", self.clock() if now is None else now)
         if abs(reading) > FURTHEST:
             raise ValueError(f"Bandit: now must be a time, in seconds for example, not {reading!r}")
+        return reading
+
+    def at(self, reading: float, patience: float) -> float:
+        """The time at this reading of the clock."""
         behind = self.time - (reading + self.lost)
         if behind >= patience:
             self.lost += behind

@@ -1,5 +1,6 @@
 """The promises of policies."""
 
+import dataclasses
 import json
 import random
 
@@ -116,7 +117,7 @@ def memory_is_bounded(spec: Policy) -> None:
     wanted, found = shapes_of(spec.start(saved["rounds"])), shapes_of(bandit._state)
     hold(wanted == found, f"a live bandit's arrays are {found}, start({saved['rounds']}) gives {wanted}")
     most = max(FIRST_PRUNING, 2 * spec.slots(saved["rounds"]))
-    hold(len(saved["positions"]) <= most, f"a live bandit remembers {len(saved['positions'])} arms, not {most}")
+    hold(len(saved["items"]) <= most, f"a live bandit remembers {len(saved['items'])} arms, not {most}")
 
 
 @promise("policy", when=can_be_live)
@@ -151,7 +152,7 @@ def _live_repeats(spec: Policy, world: World) -> None:
 
 def told_live(bandit: Bandit, heard: Heard) -> None:
     """Tell a bandit what a simulated policy hears; that an ask is open it finds out by itself."""
-    identity = heard.choice.round
+    identity = bandit._ids.of(heard.choice.round)
     if heard.verb in ("tell", "settle"):
         bandit.tell(identity, heard.reward)
     elif heard.verb == "lose":
@@ -178,8 +179,13 @@ def snapshots_go_on(spec: Policy) -> None:
             mine = _step(bandit, open_decisions, random.Random(mark + number))
             other = _step(copy, left, random.Random(mark + number))
             hold(mine == other, f"{number} asks after a snapshot at {stop}: {mine} goes on, {other} was loaded")
-        hold(copy.to_json() == bandit.to_json(), f"40 asks after a snapshot at {stop}: the states differ")
+        hold(_but_ids(copy) == _but_ids(bandit), f"40 asks after a snapshot at {stop}: the states differ")
         bandit, open_decisions = copy, left
+
+
+def _but_ids(bandit: Bandit) -> dict[str, object]:
+    """A bandit as JSON; ids are no copy's of another."""
+    return {name: value for name, value in bandit.to_json().items() if name not in ("tags", "checksum")}
 
 
 def _step(bandit: Bandit, open_decisions: list[Decision], dice: random.Random) -> tuple[Decision, list[object]]:
@@ -196,7 +202,7 @@ def _step(bandit: Bandit, open_decisions: list[Decision], dice: random.Random) -
             told.append(bandit.tell(other, dice.choice((0.0, 0.25, 1.0))))
             if bandit.correctable and dice.random() < 0.3:
                 told.append(bandit.correct(other, dice.choice((0.0, 1.0))))
-    return decision, told
+    return dataclasses.replace(decision, id=""), told
 
 
 @promise("policy")
@@ -215,8 +221,8 @@ def odd_tells_are_harmless(spec: Policy) -> None:
     """Late tells are taken in any order, repeated ones change nothing, ignored ones are of arms that are not kept."""
     dice = random.Random(spec.digest())
     bandit = Bandit(spec, SEED)
-    arms: dict[int, int] = {}  # id -> what was asked for
-    finished: list[int] = []
+    arms: dict[str, int] = {}  # id -> what was asked for
+    finished: list[str] = []
     ignored = 0
     while bandit.asked < 700 or bandit.open_decisions:
         for _ in range(dice.choice((0, 1, 1, 3)) if bandit.asked < 700 else 0):
@@ -236,7 +242,7 @@ def odd_tells_are_harmless(spec: Policy) -> None:
     bandit.tell(bandit.ask(), 1.0)
 
 
-def _is_ignored(bandit: Bandit, identity: int, arm: int, reward: float) -> bool:
+def _is_ignored(bandit: Bandit, identity: str, arm: int, reward: float) -> bool:
     """Tell, and see whether the outcome says what has happened."""
     bandit._defer_newest()  # as the tell would first
     before, ignored = copied(bandit._state), bandit.ignored

@@ -1,0 +1,93 @@
+"""What is known of items from elsewhere: frames, columns or rows of the past."""
+
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..columns import columns_called
+from ..specs import count
+from .items import WITHDRAWN, key_and_payload, key_to_json
+from .rewards import scaled_total
+
+if TYPE_CHECKING:
+    from .bandit import Bandit
+
+Past = dict[Hashable, tuple[int, float]]
+"""Key -> plays and the sum of rewards."""
+
+
+def observations(past: Any) -> Past:
+    """The plays and rewards of each item, in the order in which they first occur."""
+    if isinstance(past, (str, bytes, os.PathLike)):
+        raise TypeError(
+            f"Bandit.from_history: give the past as a table, not as a path: pandas.read_csv({str(past)!r}) reads one"
+        )
+    found: Past = {}
+    for place, (key, plays, reward) in enumerate(rows_of(past)):
+        key, _ = key_and_payload(key.item() if hasattr(key, "dtype") else key)
+        plays = count("Bandit.from_history", f"plays of row {place}", plays, least=0)
+        before = found.get(key, (0, 0.0))
+        found[key] = before[0] + plays, before[1] + float(reward)
+    if not found:
+        raise ValueError("Bandit.from_history: the past has no rows; begin with Bandit(policy, items=…) instead")
+    return found
+
+
+def rows_of(past: Any) -> Iterable[tuple[Any, Any, Any]]:
+    """Item, plays and reward of every row."""
+    if isinstance(past, Mapping) or hasattr(past, "columns"):
+        names = {role: column_called(role, past) for role in ("item", "plays", "reward")}
+        rewards, keys = list(past[names["reward"]]), list(past[names["item"]])
+        plays = [1] * len(rewards) if names["plays"] is None else list(past[names["plays"]])
+        if not len(keys) == len(plays) == len(rewards):
+            raise ValueError(
+                f"Bandit.from_history: columns differ in length: {len(keys)} items, {len(plays)} plays, "
+                f"{len(rewards)} rewards"
+            )
+        return zip(keys, plays, rewards, strict=True)
+    return (row_of(row, place) for place, row in enumerate(past))
+
+
+def column_called(role: str, past: Any) -> Any:
+    """The column of a table with this role; None if there is none of plays: then each row is one."""
+    columns = list(past if isinstance(past, Mapping) else past.columns)
+    found = columns_called(role, map(str, columns))
+    if len(found) == 1 or role in found:
+        return role if role in found else next(column for column in columns if str(column) == found[0])
+    if found or role != "plays":
+        which = f"{', '.join(found)} might all be it" if found else f"it has {', '.join(map(str, columns)) or 'none'}"
+        raise ValueError(
+            f"Bandit.from_history: the past needs a column {role!r}; {which}. It takes the columns item and reward, "
+            "and plays if rows are sums of several; rename yours so"
+        )
+    return None
+
+
+def row_of(row: Any, place: int) -> tuple[Any, Any, Any]:
+    """Item, plays and reward; or item and reward of one play."""
+    if isinstance(row, tuple | list) and len(row) == 2:
+        return row[0], 1, row[1]
+    if isinstance(row, tuple | list) and len(row) == 3:
+        return row[0], row[1], row[2]
+    raise ValueError(
+        f"Bandit.from_history: row {place} must be (item, plays, reward), or (item, reward) of one play, not "
+        f"{row!r:.80}"
+    )
+
+
+def tell(bandit: "Bandit", past: Past, are_all_here: bool) -> None:
+    """Let a new bandit know of it; items that are not here any more teach what items are like."""
+    for key, (plays, reward) in past.items():
+        if plays:
+            scaled_total(reward, plays, bandit.reward_range, f"the rewards of {key!r:.60}")
+    for key, (plays, reward) in past.items():
+        is_here = key in bandit._catalogue.items
+        if not is_here and are_all_here:
+            bandit.add([key])
+        elif not is_here:
+            bandit._write("take", key_to_json(key))
+            bandit._catalogue.enter_unseen(key)
+        if plays:
+            bandit.observe(key, plays, reward)
+        if not is_here and not are_all_here:
+            bandit._set_aside(key, WITHDRAWN, "Bandit.from_history")

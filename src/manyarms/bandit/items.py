@@ -1,0 +1,189 @@
+"""Items: what arms stand for, each with a key; and those of them that wait to be asked for."""
+
+import collections
+import math
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from typing import Any
+
+from ..snapshots import SnapshotError
+
+HERE, PAUSED, WITHDRAWN = "here", "paused", "withdrawn"
+"""What may become of an item: only those that are here are asked for."""
+
+STATES = (HERE, PAUSED, WITHDRAWN)
+
+RECENTLY = 1000
+"""Recent asks are so many, or so: the weight of an older one falls by a thousandth with each."""
+
+
+class Item:
+    """One thing that can be asked for, and what came of it."""
+
+    __slots__ = (
+        "arm", "asks", "first_ask", "is_waiting", "key", "last_ask", "open", "payload", "place", "plays", "pool",
+        "recent", "reward", "segments", "squares", "state",
+    )  # fmt: skip
+
+    def __init__(self, key: Hashable, payload: Any = None) -> None:
+        self.key = key
+        self.payload = payload  # None: the key is all there is
+        self.state = HERE
+        self.segments: tuple[str, ...] = ()
+        self.arm: int | None = None  # the policy's, while it has one
+        self.is_waiting = False  # in the stock
+        self.place = 0  # where in the stock
+        self.pool = -1  # where in the list of all that are here
+        self.asks = 0
+        self.open = 0  # of which without a reward
+        self.recent = 0.0  # of the last RECENTLY asks or so, when it was last asked for
+        self.first_ask = 0  # numbers of asks; 0 for none
+        self.last_ask = 0
+        self.plays = 0  # rewards that are known, wherever they come from
+        self.reward = 0.0  # their sum
+        self.squares = 0.0  # the sum of their squares
+
+    @property
+    def shown(self) -> Any:
+        """What a decision says: the payload, or the key if there is none."""
+        return self.key if self.payload is None else self.payload
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it may be asked for."""
+        return self.state == HERE
+
+    def asked_for(self, decision: int) -> None:
+        """It is the item of this decision."""
+        self.recent = self.recently(decision) + 1.0
+        self.first_ask = self.first_ask or decision
+        self.last_ask = decision
+        self.asks += 1
+        self.open += 1
+
+    def recently(self, decision: int) -> float:
+        """How many of the last asks before this decision were for it; older ones count less and less."""
+        return float(self.recent * (1.0 - 1.0 / RECENTLY) ** (decision - self.last_ask))
+
+    def add(self, plays: int, reward: float, squares: float) -> None:
+        """So many more rewards are known; taken back if their number is negative."""
+        self.plays += plays
+        self.reward += reward
+        self.squares += squares
+
+    def __repr__(self) -> str:
+        return f"<Item {self.key!r}: {self.plays} plays>"
+
+
+def key_and_payload(entry: Any) -> tuple[Hashable, Any]:
+    """An item as it was given: a key, or a tuple of a key and its payload."""
+    key, payload = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, None)
+    try:
+        hash(key)
+    except TypeError:
+        raise TypeError(
+            f"Bandit: an item needs a key that can be looked up, such as text or a number, not {key!r:.80}; give "
+            "pairs of a key and the item: (key, item)"
+        ) from None
+    if isinstance(key, float) and math.isnan(key):
+        raise ValueError("Bandit: nan cannot be the key of an item, because it does not equal itself")
+    return key, payload
+
+
+def entries_of(items: Any) -> Iterable[Any]:
+    """What was given as items: keys, pairs, or a mapping of keys to payloads."""
+    if isinstance(items, Mapping):
+        return items.items()
+    if isinstance(items, (str, bytes)):
+        raise TypeError(f"Bandit: items must be a list or something else to iterate over, not the text {items!r:.80}")
+    try:
+        iter(items)
+    except TypeError:
+        raise TypeError(f"Bandit: items must be a list or something else to iterate over, not {items!r:.80}") from None
+    return items  # type: ignore[no-any-return]
+
+
+def is_finite(items: Any) -> bool:
+    """Whether all items are there already, so that they can be looked at now."""
+    return isinstance(items, Collection) and not isinstance(items, Iterator)
+
+
+# ---------------------------------------------------------------- keys as JSON values
+
+
+def key_to_json(key: Hashable) -> Any:
+    """A key as a JSON value that says of what type it is."""
+    if key is None or isinstance(key, (bool, str)) or type(key) is int:
+        return key
+    if isinstance(key, float) and math.isfinite(key):
+        return {"float": key}
+    if isinstance(key, tuple):
+        return {"tuple": [key_to_json(part) for part in key]}
+    if hasattr(key, "item") and callable(key.item):  # a number of NumPy's
+        return key_to_json(key.item())
+    raise TypeError(
+        f"Bandit: the key {key!r:.80} is a {type(key).__name__}, which a snapshot cannot keep; use text, whole "
+        "numbers, or tuples of these for keys, and give what they stand for as pairs: (key, item)"
+    )
+
+
+def key_from_json(saved: Any, where: str) -> Hashable:
+    """The key that ``key_to_json`` wrote."""
+    if saved is None or isinstance(saved, (bool, int, str)):
+        return saved
+    if isinstance(saved, dict) and set(saved) == {"tuple"} and isinstance(saved["tuple"], list):
+        return tuple(key_from_json(part, where) for part in saved["tuple"])
+    if isinstance(saved, dict) and set(saved) == {"float"} and isinstance(saved["float"], (int, float)):
+        return float(saved["float"])
+    raise SnapshotError(f"{where}: expected the key of an item, not {saved!r:.60}")
+
+
+# ---------------------------------------------------------------- those that wait
+
+
+class Queue:
+    """Items in the order in which they are to be asked for. Those that left meanwhile are passed over."""
+
+    def __init__(self) -> None:
+        self.places: collections.deque[tuple[int, Item]] = collections.deque()
+
+    def add(self, item: Item, first: bool) -> None:
+        """Put an item, whose place is set, in front or behind."""
+        (self.places.appendleft if first else self.places.append)((item.place, item))
+
+    def __iter__(self) -> Iterator[Item]:
+        while self.places and not _is_current(self.places[0]):
+            self.places.popleft()
+        for entry in self.places:
+            if _is_current(entry):
+                yield entry[1]
+
+
+def _is_current(entry: tuple[int, Item]) -> bool:
+    place, item = entry
+    return item.is_waiting and item.is_here and item.place == place
+
+
+class Pool:
+    """All items that are here, in any order: the n-th of them is found at once."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+
+    def add(self, item: Item) -> None:
+        """One more."""
+        item.pool = len(self.items)
+        self.items.append(item)
+
+    def discard(self, item: Item) -> None:
+        """One less: the last one takes its place."""
+        if item.pool < 0:
+            return
+        last = self.items.pop()
+        if last is not item:
+            self.items[item.pool] = last
+            last.pool = item.pool
+        item.pool = -1
+
+
+Predicate = Callable[[Any], Any]
+"""Whether an item, as decisions show it, is one of those that are meant."""

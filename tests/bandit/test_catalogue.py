@@ -1,0 +1,331 @@
+"""Items with keys: how they are given, in what order they come, and how they go and come back."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import manyarms as ma
+from manyarms.bandit import catalogue
+from tests.bandit.test_bandit import LIVE, label, refused
+
+GREEDY = ma.Subsample(ma.Greedy(), beta=1.0, arms=4, horizon=1000)
+
+
+def asked(bandit, number, **wish):
+    return [decision.key for decision in bandit.ask(number, **wish)]
+
+
+def bandit_of(items, policy=None, **terms):
+    return ma.Bandit(policy or ma.UniformPlay(), 1, items=items, **terms)
+
+
+# How items are given.
+
+
+@pytest.mark.parametrize(
+    ("items", "shown"),
+    [
+        (["a", "b"], [("a", "a"), ("b", "b")]),
+        ([("a", [1]), ("b", {})], [("a", [1]), ("b", {})]),
+        ({"a": [1], "b": 5}, [("a", [1]), ("b", 5)]),
+        (range(2), [(0, 0), (1, 1)]),
+        (iter([("a", 1), "b"]), [("a", 1), ("b", "b")]),
+        ([("x", "y", "z"), (("en", "us"), None)], [(("x", "y", "z"), ("x", "y", "z")), (("en", "us"), ("en", "us"))]),
+        (dict.fromkeys("ab").keys(), [("a", "a"), ("b", "b")]),
+        ([2.5, None, True], [(2.5, 2.5), (None, None), (True, True)]),
+        (np.arange(2), [(0, 0), (1, 1)]),
+    ],
+)
+def test_keys_and_payloads(items, shown):
+    assert [(one.key, one.item) for one in bandit_of(items).ask(len(shown))] == shown
+
+
+@pytest.mark.parametrize(
+    ("items", "error", "words"),
+    [
+        ([[1]], TypeError, "needs a key that can be looked up"),
+        ([math.nan], ValueError, "nan cannot be the key"),
+        ("abc", TypeError, "not the text 'abc'"),
+        (7, TypeError, "something else to iterate over, not 7"),
+        (["a", "b", "a"], ValueError, "the key 'a' is there already, and nothing was added"),
+        ([1, True], ValueError, "the key True is there already"),
+        ([object()], TypeError, "which a snapshot cannot keep"),
+        ([frozenset()], TypeError, "which a snapshot cannot keep"),
+        ([math.inf], TypeError, "which a snapshot cannot keep"),
+        (["fresh", "known"], ValueError, "the key 'known' is there already"),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_bad_items_are_refused_and_none_is_added(items, error, words, first):
+    if items != ["fresh", "known"]:
+        with pytest.raises(error, match=words):
+            bandit_of(items)
+    bandit = bandit_of(["known"])
+    bandit.ask()
+    refused(bandit, error, words, lambda: bandit.add(items, first=first))
+
+
+@pytest.mark.parametrize(
+    ("terms", "error", "words"),
+    [
+        ({"same_key": "both"}, ValueError, "same_key must be 'refuse' or 'merge', not 'both'"),
+        ({"on_empty": "stop"}, ValueError, "on_empty must be 'go on' or 'raise', not 'stop'"),
+        ({"holdout": 1.0}, ValueError, r"holdout must be below 1, not 1\.0"),
+        ({"holdout": -0.1}, ValueError, r"holdout must lie in \[0, 1\], not -0\.1"),
+        ({"segments": ["a"]}, TypeError, "segments must be a dictionary"),
+        ({"segments": {"a": 3}}, TypeError, "segments must be names with functions"),
+        ({"segments": {3: bool}}, TypeError, "segments must be names with functions"),
+    ],
+)
+def test_bad_terms_are_refused(terms, error, words):
+    with pytest.raises(error, match=words):
+        bandit_of(["a"], **terms)
+
+
+def test_a_holdout_needs_items():
+    with pytest.raises(ValueError, match="a holdout is of items at random; give them"):
+        ma.Bandit(ma.UniformPlay(), 1, holdout=0.1)
+
+
+def test_the_same_key_is_the_same_item_if_that_is_said():
+    bandit = bandit_of([("a", 1), "b", ("a", 2)], same_key="merge")
+    decision = bandit.ask()
+    assert (decision.key, decision.item) == ("a", 2)
+    bandit.tell(decision, 1.0)
+    bandit.add(["c", ("a", 3), "c"])
+    assert asked(bandit, 2) == ["b", "c"]
+    rows = {row[0]: row for row in bandit.to_json()["items"]}
+    assert list(rows) == ["a", "b", "c"]
+    assert rows["a"][6:8] == [1, 1.0]
+    assert bandit.ask(among=["a"]).item == 3
+
+
+def test_a_source_with_a_key_twice():
+    bandit = bandit_of(iter(["a", "a", "b"]))
+    bandit.ask()
+    with pytest.raises(ValueError, match="the key 'a' is there already"):
+        bandit.ask()
+    assert bandit.ask().key == "b"
+    assert asked(bandit_of(iter(["a", "a", "b"]), same_key="merge"), 2) == ["a", "b"]
+
+
+class Refilled:
+    """An iterator that comes to an end, and later has more."""
+
+    def __init__(self):
+        self.left = []
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self.left:
+            raise StopIteration
+        return self.left.pop(0)
+
+
+@pytest.mark.parametrize("policy", [ma.UniformPlay(), ma.Forager()], ids=label)
+def test_a_source_that_is_empty_may_have_more_later(policy):
+    source = Refilled()
+    bandit = bandit_of(source, policy)
+    with pytest.raises(ma.NoMoreItems, match="none of the 0 items may be asked for"):
+        bandit.ask()
+    source.left += ["a", "b"]
+    for _ in range(30):
+        decision = bandit.ask()
+        bandit.tell(decision, 0.0)
+    assert {row[0] for row in bandit.to_json()["items"]} == {"a", "b"}
+    assert decision.is_out_of_stock == isinstance(policy, ma.Forager)  # the other lets items go, and they come round
+    source.left.append("c")
+    later = [bandit.ask() for _ in range(3)]
+    assert "c" in [one.key for one in later]
+    assert not later[0].is_out_of_stock
+
+
+def test_a_source_is_looked_through_only_so_far(monkeypatch):
+    monkeypatch.setattr(catalogue, "LOOK_AHEAD", 50)
+    bandit = bandit_of(itertools.count())
+    assert bandit.ask(where=lambda item: item == 30).key == 30
+    with pytest.raises(ma.NoMoreItems):
+        bandit.ask(where=lambda item: item == 1000)
+    assert 31 + 50 <= len(bandit.to_json()["items"]) <= 31 + 3 * 50  # it is looked at up to three times
+    assert asked(bandit, 2) == [0, 1]
+
+
+# Order.
+
+
+def test_what_is_added_comes_in_front_or_behind_in_its_order():
+    bandit = bandit_of(["a", "b"])
+    bandit.add(["c", "d"])
+    bandit.add(["x", "y"], first=True)
+    bandit.add(iter(["s", "t"]))
+    bandit.add(["v"], first=True)
+    bandit.add(["e"])
+    assert asked(bandit, 3, among=["a", "v", "d", "y"]) == ["v", "y", "a"]
+    bandit = bandit_of(["a", "b"])
+    bandit.add(["c", "d"])
+    bandit.add(["x", "y"], first=True)
+    bandit.add(iter(["s", "t"]))
+    bandit.add(["v"], first=True)
+    bandit.add(["e"])
+    assert asked(bandit, 10) == ["v", "x", "y", "a", "b", "c", "d", "e", "s", "t"]
+
+
+def test_items_that_were_let_go_come_round_behind_fresh_ones():
+    bandit = bandit_of(range(5))
+    for key in range(5):
+        decision = bandit.ask()
+        assert (decision.key, decision.is_new) == (key, True)
+        bandit.tell(decision, 1.0)
+    again = [bandit.ask() for _ in range(5)]
+    assert sorted(one.key for one in again) == [0, 1, 2, 3, 4]
+    assert not any(one.is_new for one in again)
+    bandit.add([9], first=True)
+    assert bandit.ask().key == 9
+
+
+def test_a_small_catalogue_is_not_forgotten_however_often_it_comes_round(monkeypatch):
+    monkeypatch.setattr(catalogue, "LET_GO", 50)
+    bandit = bandit_of(["a", "b", "c"])
+    for _ in range(400):
+        bandit.tell(bandit.ask(), 1.0)
+    assert {row[0]: row[3] for row in bandit.to_json()["items"]}.keys() == {"a", "b", "c"}
+    assert len(bandit.to_json()["let_go"]) <= 3
+
+
+def test_an_item_that_is_an_arm_again_is_not_forgotten(monkeypatch):
+    monkeypatch.setattr(catalogue, "LET_GO", 5)
+    known = catalogue.Catalogue(range(20), None, "refuse")
+    for arm, key in enumerate([0, *range(1, 15)]):
+        known.bind(arm, key)
+    known.unbind(known.items[0])
+    known.bind(100, 0)
+    for key in range(1, 15):
+        known.unbind(known.items[key])
+    assert known.arms[100] is known.items[0]
+    assert [key for key in known.items if 0 < key < 15] == [10, 11, 12, 13, 14]
+
+
+# Going and coming back.
+
+
+@pytest.mark.parametrize("verb", ["withdraw", "pause"])
+@pytest.mark.parametrize("policy", LIVE, ids=label)
+def test_what_is_set_aside_is_not_asked_for_and_its_answers_count(policy, verb):
+    bandit = bandit_of(range(8), policy)
+    for number in range(40):
+        bandit.tell(bandit.ask(), float(number % 2))
+    waiting = bandit.ask(3)
+    for decision in waiting:
+        getattr(bandit, verb)(decision.key)
+    gone = {decision.key for decision in waiting}
+    plays = {row[0]: row[6] for row in bandit.to_json()["items"]}
+    for decision in waiting:
+        assert bandit.tell(decision, 1.0) in (ma.Told.COUNTED, ma.Told.IGNORED)
+        plays[decision.key] += 1
+    assert {row[0]: row[6] for row in bandit.to_json()["items"]} == plays
+    for _ in range(60):
+        decision = bandit.ask()
+        assert decision.key not in gone
+        bandit.tell(decision, 0.5)
+    for key in gone:
+        bandit.restore(key)
+        assert bandit.ask(among=[key]).key == key
+
+
+def test_a_policy_is_told_of_no_loss():
+    bandit = bandit_of(list("abcd"), GREEDY)
+    for _ in range(8):
+        decision = bandit.ask()
+        bandit.tell(decision, float(decision.key == "b"))
+    before = bandit.to_json()["state"]
+    bandit.withdraw("b")
+    bandit.pause("a")
+    assert bandit.to_json()["state"] == before
+    bandit.restore("b")
+    assert bandit.ask().key == "b"
+
+
+def test_what_is_known_of_a_withdrawn_item_is_not_taken_for_another_items():
+    bandit = bandit_of(list("abcdef"), GREEDY)
+    for _ in range(12):
+        decision = bandit.ask()
+        bandit.tell(decision, float(decision.key == "b"))
+    bandit.withdraw("b")
+    later = [bandit.ask() for _ in range(4)]
+    assert {one.key for one in later} <= {"a", "c", "d"}
+    assert not any(one.is_new for one in later)
+
+
+def test_add_brings_back_what_was_withdrawn_with_what_is_known():
+    bandit = bandit_of(["a", "b", "c"])
+    bandit.tell(bandit.ask(), 1.0)
+    bandit.withdraw("a")
+    bandit.withdraw("c")
+    bandit.add([("c", "new"), "a"], first=True)
+    decisions = bandit.ask(3)
+    assert [(one.key, one.item, one.is_new) for one in decisions] == [
+        ("c", "new", True), ("a", "a", False), ("b", "b", True),
+    ]  # fmt: skip
+    assert {row[0]: row[6:8] for row in bandit.to_json()["items"]}["a"] == [1, 1.0]
+
+
+@pytest.mark.parametrize("verb", ["withdraw", "pause", "restore"])
+def test_keys_that_nobody_knows_are_refused(verb):
+    bandit = bandit_of(["a"])
+    for key in ("x", [1], None, 0):
+        refused(bandit, KeyError, f"Bandit.{verb}: no item has the key", lambda key=key: getattr(bandit, verb)(key))
+    without = ma.Bandit(ma.UniformPlay(), 1)
+    refused(without, ValueError, f"Bandit.{verb}: this bandit has no items", lambda: getattr(without, verb)(0))
+
+
+def test_what_is_here_already_may_be_restored():
+    bandit = bandit_of(["a", "b"])
+    before = bandit.to_json()
+    bandit.restore("a")
+    assert bandit.to_json() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        (("a", 0, 0.0), ValueError, "plays must be a whole number of at least 1"),
+        (("a", 1.5, 0.0), ValueError, "plays must be a whole number"),
+        (("a", 3, 3.5), ValueError, r"reward 3\.5 cannot be the sum of 3 rewards in \[0, 1\]"),
+        (("a", 3, math.nan), ValueError, "reward must be a finite number"),
+        (([1], 3, 1.0), TypeError, "needs a key that can be looked up"),
+        (("z", 3, 1.0), KeyError, "no item has the key 'z'"),
+    ],
+)
+def test_bad_observations_are_refused(arguments, error, words):
+    bandit = bandit_of(["a"], ma.Forager())
+    refused(bandit, error, words, lambda: bandit.observe(*arguments))
+    without = ma.Bandit(ma.Forager(), 1)
+    refused(without, ValueError, "this bandit has no items", lambda: without.observe("a", 1, 1.0))
+
+
+# Out of stock.
+
+
+def test_out_of_stock_is_said_until_there_is_more():
+    bandit = bandit_of(["a", "b"], GREEDY)
+    first = [bandit.ask() for _ in range(6)]
+    assert [one.key for one in first[:2]] == ["a", "b"]
+    assert [one.is_out_of_stock for one in first] == [False, False, True, True, True, True]
+    assert {one.how for one in first[2:]} == {ma.How.ELIGIBLE}
+    bandit.add(["c"])
+    decision = bandit.ask()
+    assert (decision.key, decision.is_out_of_stock, decision.is_new) == ("c", False, True)
+
+
+def test_out_of_stock_raises_if_that_is_said_and_nothing_is_changed():
+    bandit = bandit_of(["a", "b"], GREEDY, on_empty="raise")
+    for decision in bandit.ask(2):
+        bandit.tell(decision, 0.0)
+    bandit._prune()
+    refused(bandit, ma.NoMoreItems, r"a fresh item is needed, but none of the 2 items is left", bandit.ask)
+    bandit.add(["c"])
+    assert bandit.ask().key == "c"
