@@ -59,6 +59,7 @@ verify: setup
 	$(BIN)/python verification/rates.py
 	$(BIN)/python verification/reservoir.py
 	$(BIN)/python verification/forager.py
+	$(BIN)/python verification/plan.py
 	$(BIN)/python verification/late.py
 
 clean:

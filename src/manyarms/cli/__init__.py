@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Sequence
 
 from ..version import __version__
-from . import arena, bench, check, explain, lists, report, reproduce, run  # noqa: F401, which makes them commands
+from . import arena, bench, check, explain, lists, plan, report, reproduce, run  # noqa: F401, which makes them commands
 from .options import COMMANDS
 
-ORDER = ("reproduce", "studies", "run", "report", "arena", "explain", "policies", "worlds", "check", "bench")
+ORDER = ("reproduce", "studies", "run", "report", "arena", "explain", "plan", "policies", "worlds", "check", "bench")
 """The commands as the help lists them."""
 
 GOES_ON = ("run", "reproduce", "arena")

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> None:
     study = lab.find_study(options.study).replace(**given(options, "replications", "seed"))
     where = given(options, "jobs", "cluster", "device", "resume")
     if options.dry_run:
-        plan = lab.plan(study, options.folder, **where)
+        plan = lab.plan_of_study(study, options.folder, **where)
         if options.json:
             print_json(plan)
         else:

@@ -19,6 +19,8 @@ from .pages.report import file_of as file_of
 from .pages.report import findings as findings
 from .pages.report import read_results as read_results
 from .pages.report import write_report as write_report
+from .planning.plan import Plan as Plan
+from .planning.plan import plan as plan
 from .questions import lower_bound as _lower_bound  # noqa: F401, it adds a study
 from .questions.figure_1 import figure_1 as figure_1
 from .questions.late import late_figure as late_figure
@@ -30,7 +32,7 @@ from .running.files import read_all as read_all
 from .running.files import read_result as read_result
 from .running.files import summary as summary
 from .running.runner import Progress as Progress
-from .running.runner import plan as plan
+from .running.runner import plan_of_study as plan_of_study
 from .running.runner import run as run
 from .running.runner import run_with_bar as run_with_bar
 from .studies.modules import needed_modules as needed_modules

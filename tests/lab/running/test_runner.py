@@ -36,7 +36,7 @@ from manyarms.lab import (
     named_study,
     needed_modules,
     parse_study,
-    plan,
+    plan_of_study,
     read_all,
     read_result,
     read_results,
@@ -383,7 +383,7 @@ def test_a_second_run_plays_nothing(tmp_path, monkeypatch):
     run(small_study(), tmp_path, progress=seen.append)
     assert seen == []
     assert bytes_below(tmp_path) == before
-    assert plan(small_study(), tmp_path)["rounds left"] == 0
+    assert plan_of_study(small_study(), tmp_path)["rounds left"] == 0
 
 
 @pytest.mark.once
@@ -404,7 +404,7 @@ def test_a_billion_replications_are_planned_without_listing_their_chunks(tmp_pat
         monkeypatch.setattr(module, "chunks_of", None)
     study = Study.of("large", {"uniform": ma.UniformPlay()}, {"still": STILL}, [10**8], 10**9)
     with pytest.warns(UserWarning, match="fewer replications"):
-        found = plan(study, tmp_path)
+        found = plan_of_study(study, tmp_path)
     assert found["rounds left"] == found["rounds"] == 10**17
     with pytest.raises(MemoryError, match=r"study large: 1,000,000,000 replications with 64 checkpoints .* GB"):
         run(study, tmp_path)
@@ -450,8 +450,8 @@ def test_chunks_that_are_there_are_not_played_again(tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         run(study, tmp_path, jobs=1, progress=stop_after_five)
-    assert plan(study, tmp_path)["rounds left"] == seen[-1].rounds_left == study.rounds() - 5 * 1600
-    assert plan(study, tmp_path, resume=False)["rounds left"] == study.rounds()
+    assert plan_of_study(study, tmp_path)["rounds left"] == seen[-1].rounds_left == study.rounds() - 5 * 1600
+    assert plan_of_study(study, tmp_path, resume=False)["rounds left"] == study.rounds()
     run(study, tmp_path, progress=seen.append)
     assert seen[-1].rounds == study.rounds() - 5 * 1600
 
@@ -472,14 +472,14 @@ def test_a_file_may_have_the_longest_name_there_is(tmp_path):
 
 
 def test_a_plan_is_for_a_device_and_a_cluster(tmp_path, monkeypatch):
-    assert plan(small_study(), tmp_path, jobs=1)["seconds, roughly"] > 0
-    two = plan(small_study(), tmp_path, cluster="local:2")["seconds, roughly"]
-    assert two == plan(small_study(), tmp_path, jobs=2)["seconds, roughly"]
-    assert math.isnan(plan(small_study(), tmp_path, cluster="tcp://host:8786")["seconds, roughly"])
+    assert plan_of_study(small_study(), tmp_path, jobs=1)["seconds, roughly"] > 0
+    two = plan_of_study(small_study(), tmp_path, cluster="local:2")["seconds, roughly"]
+    assert two == plan_of_study(small_study(), tmp_path, jobs=2)["seconds, roughly"]
+    assert math.isnan(plan_of_study(small_study(), tmp_path, cluster="tcp://host:8786")["seconds, roughly"])
     with pytest.raises(ValueError, match="nowhere"):
-        plan(small_study(), tmp_path, cluster="nowhere")
+        plan_of_study(small_study(), tmp_path, cluster="nowhere")
     monkeypatch.setattr(runner, "chosen_device", lambda device: "gpu")
-    found = plan(small_study(), tmp_path, device="auto")
+    found = plan_of_study(small_study(), tmp_path, device="auto")
     assert found["device"] == "gpu"
     assert math.isnan(found["seconds, roughly"])
 
@@ -741,7 +741,7 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
     assert process.returncode != 0
-    left = plan(small_study(replications=60), tmp_path)["rounds left"]
+    left = plan_of_study(small_study(replications=60), tmp_path)["rounds left"]
     run(small_study(replications=60), tmp_path)
     assert left <= small_study(replications=60).rounds()
 

@@ -17,7 +17,7 @@ from ...policies import Policy
 from ...specs import one_of
 from ..running.files import read_all
 from ..running.folder import slug
-from ..running.runner import plan, run_with_bar
+from ..running.runner import plan_of_study, run_with_bar
 from ..studies.study import Cell, Study
 from .catalogue import CATALOGUE
 from .leagues import GROUPS, HALVES, AnyContest, Entrant, League, Plays
@@ -127,7 +127,7 @@ class Arena:
         """What `run` would do: one row for each contest, and one for all."""
         rows = []
         for contest, study in self.studies.items():
-            said = plan(study, folder, **where)
+            said = plan_of_study(study, folder, **where)
             rows.append({"contest": contest.name, "half": contest.half} | said)
             del rows[-1]["study"], rows[-1]["start"]
         total = dict(rows[0]) | {"contest": "all", "half": "both" if len({row["half"] for row in rows}) > 1 else ""}

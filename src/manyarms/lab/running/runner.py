@@ -152,7 +152,7 @@ def complete(home: Folder, index: int) -> None:
         home.part(chunk).unlink()
 
 
-def plan(
+def plan_of_study(
     study: Study,
     folder: str | Path = "results",
     jobs: int | None = None,
