@@ -74,7 +74,7 @@ def check_is_read(path):
         if saved["version"] > 2 or name in ("CBT", "UniformPlay"):  # to which an open ask makes no difference
             state = unpacked(bandit.to_json()["state"])
             assert {field: state[field] for field in saved["state"]} == unpacked(saved["state"])
-            assert set(state) - set(saved["state"]) <= {"is_supplied"}  # which came with version 5
+            assert set(state) - set(saved["state"]) <= {"is_supplied", "stock"}  # which came with version 5
             assert state.get("is_supplied", 1) == 1
             assert golden_files.play(ma.Bandit.from_json(saved), 1) == golden["decisions"][:1]
         copy = ma.Bandit.from_json(bandit.to_json())
@@ -120,8 +120,8 @@ def test_a_forager_of_version_3_goes_on_but_for_what_it_says_of_change():
 
 
 OF_VERSION_5 = (
-    "same_key", "holdout", "is_supplied", "arms_seen", "tags", "progress", "items", "here", "waiting", "let_go",
-    "missing",
+    "same_key", "holdout", "is_supplied", "arms_seen", "tags", "progress", "items", "here", "waiting", "again",
+    "let_go", "missing", "news", "early_news",
 )  # fmt: skip
 
 

@@ -2,9 +2,15 @@
 
 import contextlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextlib.contextmanager
@@ -20,20 +26,53 @@ def at_once(path: Path) -> Iterator[Path]:
     >>> target.read_text()
     '1 2 3'
     """
+    path = Path(os.path.realpath(path))  # what a link leads to is replaced, not the link
     path.parent.mkdir(parents=True, exist_ok=True)
     # Cut, so that the name of a temporary file is never too long where that of the file itself is not.
     shown = path.name.encode(errors="ignore")[:200].decode(errors="ignore")
+    _remove_leftovers(path.parent, f".{shown}.")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{shown}.", suffix=".tmp")
-    os.close(handle)
     temporary = Path(name)
     try:
+        _is_locked(handle)  # while it is written, so that nobody takes it for what a killed process has left
         yield temporary
         _keep(temporary)
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp's is for this user alone
+        os.chmod(temporary, _mode_for(path))  # mkstemp's is for this user alone
         os.replace(temporary, path)
         _keep(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _remove_leftovers(folder: Path, prefix: str) -> None:
+    """Drop temporary files of processes that were killed while they wrote the same file."""
+    for entry in os.scandir(folder):
+        if entry.name.startswith(prefix) and entry.name.endswith(".tmp"):
+            with contextlib.suppress(OSError):
+                handle = os.open(entry.path, os.O_RDONLY)
+                try:
+                    if _is_locked(handle):
+                        os.unlink(entry.path)
+                finally:
+                    os.close(handle)
+
+
+def _is_locked(handle: int) -> bool:
+    """Lock a file, unless another has it, or there are no locks here."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+def _mode_for(path: Path) -> int:
+    """The rights of a file that is there, or those of a new one."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return 0o666 & ~_umask()
 
 
 def _keep(path: Path) -> None:
@@ -47,6 +86,9 @@ def _keep(path: Path) -> None:
 
 def _umask() -> int:
     """What new files may not be used for."""
+    with contextlib.suppress(OSError, StopIteration):  # to ask for it otherwise sets it, for other threads too
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("Umask:")).split()[1], 8)
     mask = os.umask(0o022)
     os.umask(mask)
     return mask

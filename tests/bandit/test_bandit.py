@@ -366,8 +366,8 @@ def test_seeds_and_replications_decide():
     ("make", "error", "match"),
     [
         (lambda: ma.Bandit(ma.Oracle()), TypeError, "Oracle is shown the true means"),
-        (lambda: ma.Bandit(ma.Elimination), TypeError, "policy must be a policy such as"),
-        (lambda: ma.Bandit(ma.UCB()), TypeError, r"policy must be a policy such as .*, not UCB"),
+        (lambda: ma.Bandit(ma.Elimination), TypeError, r"must be a policy such as ma.Elimination\(\), not <class"),
+        (lambda: ma.Bandit(ma.UCB()), TypeError, r"is a base, .* let a policy run it: ma.Subsample\(ma.UCB\(\)"),
         (lambda: ma.Bandit(QUICK, 1, replication=-1), ValueError, "replication must be a whole number .*, not -1"),
         (lambda: ma.Bandit(QUICK, 1, replication=0.5), ValueError, r"replication must be a whole number .*, not 0\.5"),
         (lambda: ma.Bandit(QUICK, 1, reward_range=(1, 0)), ValueError, r"from a lower to a higher .*, not \(1, 0\)"),
@@ -507,7 +507,7 @@ def test_a_batch_that_runs_out_half_way_says_how_far_it_got():
 def test_no_items_at_all_are_used_up_at_once():
     for on_empty, words in (
         ("raise", "none of the 0 items is left"),
-        ("go on", "none of the 0 items may be asked for"),
+        ("go on", "there are no items yet"),
     ):
         bandit = ma.Bandit(QUICK, 1, items=[], on_empty=on_empty)
         before = all_but_looks(bandit)
@@ -782,15 +782,15 @@ TAMPERED = [
     *((without(name), f"lacks '{name}'") for name in (
         "policy", "seed", "replication", "reward_range", "pending", "timeout", "on_timeout", "correctable", "asked",
         "told", "timed_out", "last_timed_out", "clock", "rounds", "has_items", "pruning", "items", "here",
-        "waiting", "let_go", "missing", "open", "remembered",
+        "waiting", "again", "let_go", "missing", "open", "remembered",
         "state", "checksum", "on_empty", "same_key", "holdout", "is_supplied",
-        "arms_seen", "tags", "progress",
+        "arms_seen", "tags", "progress", "news", "early_news",
     )),
     (put("policy", 3), "policy: expected an object with a type, not 3"),
     (put("policy", "type", "Nonsense"), "policy: unknown spec type 'Nonsense'"),
     (put("policy", "type", ["x"]), "policy: "),
     (put("policy", "type", "UCB"), "policy: UCB has no field"),
-    (put("policy", {"type": "UCB"}), "policy must be a policy"),
+    (put("policy", {"type": "UCB"}), "is a base"),
     (put("policy", {"type": "Oracle"}), "Oracle is shown the true means"),
     (put("policy", {"type": "Elimination"}), "policy: .*beta"),
     (put("policy", "beta", -1), "policy: Elimination: beta must be above 0, not -1"),
@@ -812,7 +812,7 @@ TAMPERED = [
     (put("on_empty", "stop"), "on_empty must be 'go on' or 'raise', not 'stop'"),
     (put("same_key", "both"), "same_key must be 'refuse' or 'merge', not 'both'"),
     (put("items", {}), r"items: expected a list, not \{\}"),
-    (put("items", 0, [1]), r"items\[0\]: expected 10 values, not \[1\]"),
+    (put("items", 0, [1]), r"items\[0\]: expected 11 values, not \[1\]"),
     (put("items", 0, 0, []), r"items\[0\]\.key: expected the key of an item, not \[\]"),
     (put("items", 0, 0, {"float": "x"}), r"items\[0\]\.key: expected the key of an item"),
     (put("items", 0, 0, {"tuple": [{}]}), r"items\[0\]\.key: expected the key of an item"),
@@ -965,7 +965,8 @@ def test_items_that_are_let_go_are_remembered_up_to_a_number(monkeypatch):
         largest = max(largest, len(bandit._catalogue.items), len(bandit._catalogue.here.items))
     assert most < largest <= most + bandit_module.FIRST_PRUNING
     assert len(bandit._catalogue.let_go) <= most
-    assert len(bandit._catalogue.waiting.places) <= 2 * (most + bandit_module.FIRST_PRUNING)
+    assert len(bandit._catalogue.waiting.again.places) <= 2 * (most + bandit_module.FIRST_PRUNING)
+    assert len(bandit._catalogue.news) <= largest
     assert bandit.ask().item == [20_000]
 
 

@@ -72,8 +72,8 @@ def test_bad_items_are_refused_and_none_is_added(items, error, words, first):
     [
         ({"same_key": "both"}, ValueError, "same_key must be 'refuse' or 'merge', not 'both'"),
         ({"on_empty": "stop"}, ValueError, "on_empty must be 'go on' or 'raise', not 'stop'"),
-        ({"holdout": 1.0}, ValueError, r"holdout must be below 1, not 1\.0"),
-        ({"holdout": -0.1}, ValueError, r"holdout must lie in \[0, 1\], not -0\.1"),
+        ({"holdout": 1.0}, ValueError, r"holdout must be a share from 0 to below 1, such as 0\.05 for 5 %, not 1\.0"),
+        ({"holdout": -0.1}, ValueError, r"holdout must be a share from 0 to below 1, .* not -0\.1"),
         ({"segments": ["a"]}, TypeError, "segments must be a dictionary"),
         ({"segments": {"a": 3}}, TypeError, "segments must be names with functions"),
         ({"segments": {3: bool}}, TypeError, "segments must be names with functions"),
@@ -130,7 +130,7 @@ class Refilled:
 def test_a_source_that_is_empty_may_have_more_later(policy):
     source = Refilled()
     bandit = bandit_of(source, policy)
-    with pytest.raises(ma.NoMoreItems, match="none of the 0 items may be asked for"):
+    with pytest.raises(ma.NoMoreItems, match="there are no items yet"):
         bandit.ask()
     source.left += ["a", "b"]
     for _ in range(30):
@@ -150,7 +150,12 @@ def test_a_source_is_looked_through_only_so_far(monkeypatch):
     assert bandit.ask(where=lambda item: item == 30).key == 30
     with pytest.raises(ma.NoMoreItems):
         bandit.ask(where=lambda item: item == 1000)
-    assert 31 + 50 <= len(bandit.to_json()["items"]) <= 31 + 3 * 50  # it is looked at up to three times
+    assert len(bandit.to_json()["items"]) == 50  # no more are taken than so many that wait
+    for _ in range(5):
+        assert bandit.ask(among=[30, 7]).key in (7, 30)
+        with pytest.raises(ma.NoMoreItems):
+            bandit.ask(where=lambda item: item == 1000)
+    assert len(bandit.to_json()["items"]) <= 50 + 2  # in place of those that do not wait any more
     assert asked(bandit, 2) == [0, 1]
 
 
@@ -198,7 +203,9 @@ def test_a_small_catalogue_is_not_forgotten_however_often_it_comes_round(monkeyp
 
 def test_an_item_that_is_an_arm_again_is_not_forgotten(monkeypatch):
     monkeypatch.setattr(catalogue, "LET_GO", 5)
-    known = catalogue.Catalogue(range(20), None, "refuse")
+    known = catalogue.Catalogue(iter(range(20)), None, "refuse")
+    for _ in range(20):
+        known.take(known.sources[0])
     for arm, key in enumerate([0, *range(1, 15)]):
         known.bind(arm, key)
     known.unbind(known.items[0])
@@ -276,8 +283,9 @@ def test_add_brings_back_what_was_withdrawn_with_what_is_known():
 @pytest.mark.parametrize("verb", ["withdraw", "pause", "restore"])
 def test_keys_that_nobody_knows_are_refused(verb):
     bandit = bandit_of(["a"])
-    for key in ("x", [1], None, 0):
+    for key in ("x", None, 0):
         refused(bandit, KeyError, f"Bandit.{verb}: no item has the key", lambda key=key: getattr(bandit, verb)(key))
+    refused(bandit, TypeError, f"Bandit.{verb}: give the key of one item, not", lambda: getattr(bandit, verb)(["a"]))
     without = ma.Bandit(ma.UniformPlay(), 1)
     refused(without, ValueError, f"Bandit.{verb}: this bandit has no items", lambda: getattr(without, verb)(0))
 
@@ -296,7 +304,8 @@ def test_what_is_here_already_may_be_restored():
         (("a", 1.5, 0.0), ValueError, "plays must be a whole number"),
         (("a", 3, 3.5), ValueError, r"reward 3\.5 cannot be the sum of 3 rewards in \[0, 1\]"),
         (("a", 3, math.nan), ValueError, "reward must be a finite number"),
-        (([1], 3, 1.0), TypeError, "needs a key that can be looked up"),
+        (([1], 3, 1.0), TypeError, "give the key of one item"),
+        (("a", 2**53, 1.0), ValueError, "plays are more than can be counted"),
         (("z", 3, 1.0), KeyError, "no item has the key 'z'"),
     ],
 )

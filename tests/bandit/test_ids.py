@@ -74,7 +74,7 @@ def test_looking_draws_no_tag():
 
 def test_which_tag_a_number_has():
     ids = Ids()
-    ids.read([[3, "a" * 12], [7, "b" * 12]])
+    ids.read([[3, "a" * 12], [7, "b" * 12]], 9)
     assert [ids.of(number)[:1] for number in (1, 2, 3, 6, 7, 900)] == ["0", "0", "a", "a", "b", "b"]
     assert ids.decision_of("a" * 12 + "-6") == 6
     for stranger in ("a" * 12 + "-7", "b" * 12 + "-6", "c" * 12 + "-8", "a" * 12 + "-06", "a" * 12 + "-6\n", ""):
@@ -83,8 +83,18 @@ def test_which_tag_a_number_has():
 
 
 @pytest.mark.parametrize(
-    "saved", [3, [[1]], [[0, "a" * 12]], [[1, "a" * 11]], [[1, 5]], [[1, "G" * 12]], [[2, "a" * 12], [2, "b" * 12]]]
+    "saved",
+    [
+        3,
+        [[1]],
+        [[0, "a" * 12]],
+        [[1, "a" * 11]],
+        [[1, 5]],
+        [[1, "G" * 12]],
+        [[2, "a" * 12], [2, "b" * 12]],
+        [[10, "a" * 12]],
+    ],
 )
 def test_damaged_tags_are_refused(saved):
     with pytest.raises((SnapshotError, ValueError), match="tags"):
-        Ids().read(saved)
+        Ids().read(saved, 9)

@@ -153,7 +153,7 @@ def test_a_policy_that_cannot_keep_what_was_agreed_is_refused(terms):
     bandit = ma.Bandit(ma.SSUCB(beta=1.0), 1, **terms)
     with pytest.raises(ValueError, match="takes no corrections, which"):
         ma.Bandit.from_json(bandit.to_json(), policy=ma.CBT(beta=1.0))
-    with pytest.raises(TypeError, match="policy must be a policy"):
+    with pytest.raises(TypeError, match="is a base"):
         ma.Bandit.from_json(bandit.to_json(), policy=ma.UCB())
     with pytest.raises(TypeError, match="Oracle is shown the true means"):
         ma.Bandit.from_json(bandit.to_json(), policy=ma.Oracle())

@@ -1,38 +1,29 @@
 """The live object itself: ask, tell, correct, and a catalogue that lives."""
 
+import datetime
 import functools
 import os
-import threading
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, overload
 
+from ..bases.base import Base
 from ..policies.base import Policy, check_corrections, check_pending
-from ..specs import checked_seed, count, fraction, positive
+from ..specs import checked_seed, count, number, positive
 from . import history, looking, saving
-from .catalogue import Catalogue, checked_segments
+from .catalogue import Catalogue, checked_same_key, checked_segments
 from .chooser import Chooser
-from .decisions import Decision, NoMoreItems, Told
-from .items import PAUSED, WITHDRAWN, Item, Predicate, key_and_payload, key_to_json
+from .decisions import Decision, How, NoMoreItems, Told
+from .items import PAUSED, WITHDRAWN, Item, Predicate, entries_of, is_finite, key_to_json
 from .journal import Journal
 from .kernels import make_ready
 from .listener import FIRST_ROUNDS
 from .rewards import checked_reward_range, scaled, scaled_total
 from .times import Clock, Timeline
+from .turns import TakesTurns, deed, one_at_a_time
 from .wishes import Wish, wish_for
-
-
-def _one_at_a_time(method: Callable[..., Any]) -> Any:
-    """Let threads that share a bandit take turns."""
-
-    @functools.wraps(method)
-    def turn(self: "Bandit", *args: Any, **kwargs: Any) -> Any:
-        with self._lock:
-            return method(self, *args, **kwargs)
-
-    return turn
 
 
 def _write_taken(bandit: "weakref.ref[Bandit]", key: Hashable) -> None:
@@ -41,7 +32,7 @@ def _write_taken(bandit: "weakref.ref[Bandit]", key: Hashable) -> None:
         one._write("take", key_to_json(key))
 
 
-class Bandit(Chooser):
+class Bandit(Chooser, TakesTurns):
     """A live policy, with a catalogue of items if there are some. Threads may share it.
 
     Parameters
@@ -72,7 +63,8 @@ class Bandit(Chooser):
         What a reward is taken to be from the moment that something else comes first until it comes itself. It must be
         a policy that takes corrections. None: that is left to the policy.
     timeout
-        How long a decision stays open, in the unit of the clock, seconds by default. None: for ever.
+        How long a decision stays open, in the unit of the clock, seconds by default; or a ``timedelta``. None: for
+        ever.
     on_timeout
         The reward of a decision that has been open for so long. None: what ``pending`` says, or else none, as if it had
         been forgotten.
@@ -139,8 +131,8 @@ class Bandit(Chooser):
         self.seed = checked_seed(seed)
         self.replication = count("Bandit", "replication", replication, least=0)
         self.reward_range = checked_reward_range(reward_range)
-        self.on_empty = checked_on_empty(on_empty)
-        self.holdout = checked_holdout(holdout, self._catalogue)
+        self.on_empty = self._checked_on_empty(on_empty)
+        self.holdout = self._checked_holdout(holdout)
         self._agree(pending, timeout, on_timeout, correctable)
         self.told = 0  # rewards counted or ignored
         self.timed_out = 0  # decisions whose time was over before they had a reward
@@ -148,8 +140,9 @@ class Bandit(Chooser):
         self._timeline = Timeline(clock)
         self._last_timed_out = 0  # the number of the newest of those
         self._begin()
-        self._lock = threading.RLock()
+        TakesTurns.__init__(self)
         self._journal: Journal | None = None
+        self._owes_defer = False  # to the journal, which could not be written
         # Weakly: else the journal of a bandit that nobody has any more would stay open for a while.
         self._catalogue.on_taken = functools.partial(_write_taken, weakref.ref(self))
         if journal is not None:
@@ -158,6 +151,8 @@ class Bandit(Chooser):
     def _agree(self, pending: Any, timeout: Any, on_timeout: Any, correctable: Any) -> None:
         """Take down what is to become of decisions without a reward, or with a wrong one."""
         self.pending = pending
+        if isinstance(timeout, datetime.timedelta):
+            timeout = timeout.total_seconds()
         self.timeout = None if timeout is None else positive("Bandit", "timeout", timeout)
         self.on_timeout = on_timeout
         self.correctable = count("Bandit", "correctable", correctable, least=0)
@@ -167,6 +162,25 @@ class Bandit(Chooser):
         self._on_timeout = None if on_timeout is None else scaled(on_timeout, self.reward_range, "on_timeout")
         check_pending(self.policy, pending is not None, f"pending={pending!r}")
         check_corrections(self.policy, self.correctable > 0, f"correctable={correctable!r}")
+
+    @staticmethod
+    def _checked_on_empty(on_empty: Any) -> str:
+        """What to do without fresh items."""
+        if on_empty not in ("go on", "raise"):
+            raise ValueError(f"Bandit: on_empty must be 'go on' or 'raise', not {on_empty!r}")
+        return str(on_empty)
+
+    def _checked_holdout(self, holdout: Any) -> float:
+        """A share below 1, which needs items."""
+        share = number("Bandit", "holdout", holdout)
+        if not 0.0 <= share < 1.0:
+            raise ValueError(
+                f"Bandit: holdout must be a share from 0 to below 1, such as 0.05 for 5 %, not {holdout!r}: the rest "
+                "is for the policy"
+            )
+        if share and not self._catalogue.has_items:
+            raise ValueError("Bandit: a holdout is of items at random; give them: Bandit(…, items=…)")
+        return share
 
     def __repr__(self) -> str:
         return (
@@ -210,7 +224,7 @@ class Bandit(Chooser):
         now: float | None = None,
     ) -> list[Decision]: ...
 
-    @_one_at_a_time
+    @one_at_a_time
     def ask(
         self,
         n: int | None = None,
@@ -228,7 +242,8 @@ class Bandit(Chooser):
         n
             How many decisions at once; a list of that many is returned, the same as by so many calls.
         among, exclude
-            Keys of items that may be asked for, and that may not. Keys that nobody knows are passed over.
+            Keys of items that may be asked for, and that may not; or decisions, for their keys. Keys that nobody knows
+            are passed over.
         where
             Which items may be asked for: a function of an item as decisions show it. It is called for many items; what
             is asked often is better a segment.
@@ -238,7 +253,7 @@ class Bandit(Chooser):
             The time; that of the clock if left out.
         """
         wanted = None if n is None else count("Bandit.ask", "n", n)
-        wish = wish_for(among, exclude, where, segment, self._catalogue.segments)
+        wish = wish_for(among, exclude, where, segment, self._catalogue)
         if wish is not None and not self._catalogue.has_items:
             raise ValueError("Bandit.ask: this bandit has no items to choose from; give them: Bandit(…, items=…)")
         if self.timeout is not None:
@@ -253,25 +268,46 @@ class Bandit(Chooser):
                 # What was decided stands; the caller learns how far it got.
                 made = f"{error} ({len(decisions)} of {n} decisions were made before)"
                 raise NoMoreItems(made, decisions) from None
+            except Exception as error:  # of an iterator, or of a function that says who may see what
+                error.add_note(
+                    f"{len(decisions)} of {n} decisions were made before; Bandit.open_decisions has their ids"
+                )
+                raise
         return decisions
 
     def _decide(self, wish: Wish | None) -> Decision:
-        was_deferred = self._open.newest is not None
-        self._defer_newest()
-        try:
-            asked = self._next_ask(wish)
-        except BaseException:
-            if was_deferred:
-                self._write("defer")
-            raise
-        tag = self._ids.for_next(self.asked + 1)
-        if self._journal is not None:
-            self._write("ask", *saving.asked_to_json(asked), tag)
-        return self._carry_out(asked, tag)
+        if self._open.newest is not None:
+            self._leave_open()
+        asked = self._next_ask(wish)
+        tag = self._ids.for_next()
+        with self._deed:
+            if asked.how == How.OUTSIDE:
+                self._have_room(self.asked + 1)
+            if self._journal is not None:
+                self._write("ask", *saving.asked_to_json(asked), tag)
+            self._owes_defer = False  # to do an ask again is to leave the one before it open
+            return self._carry_out(asked, tag)
+
+    def _leave_open(self) -> None:
+        """The newest decision is open, and the journal will be told so with the next thing that it is told."""
+        self._have_room(self._rounds_needed())
+        with self._deed:
+            self._owes_defer = self._journal is not None
+            self._defer_newest()
+
+    def _rounds_needed(self) -> int:
+        """For how many rounds there must be room, if the policy is to hear that the newest decision is open."""
+        newest = self._open.newest
+        return 0 if newest is None or newest.is_outside else self.asked
+
+    def _have_room(self, rounds: int) -> None:
+        """Make room before anything is changed: there may be none."""
+        if rounds > self._rounds:
+            self._make_room()
 
     # ------------------------------------------------------------ tell
 
-    @_one_at_a_time
+    @one_at_a_time
     def tell(self, decision: Decision | str, reward: float, *, now: float | None = None) -> Told:
         """What came of a decision.
 
@@ -290,9 +326,12 @@ class Bandit(Chooser):
             self._pass_time(now)
         if self._open.get(number) is None:
             return Told.TIMED_OUT if number <= self._last_timed_out else Told.REPEATED
-        self._write("tell", number, value)
-        return self._tell(number, value)
+        self._have_room(self._rounds_needed())
+        with self._deed:
+            self._write("tell", number, value)
+            return self._tell(number, value)
 
+    @deed
     def _tell(self, number: int, value: float) -> Told:
         is_counted = self._reward(number, value)
         self.told += 1
@@ -312,7 +351,7 @@ class Bandit(Chooser):
         self._close(one, value)
         return is_counted
 
-    @_one_at_a_time
+    @one_at_a_time
     def correct(self, decision: Decision | str, reward: float) -> Told:
         """Another reward came of a decision than was told, or than the timeout made of it.
 
@@ -350,9 +389,12 @@ class Bandit(Chooser):
                 "reward: it had none (forgotten, or timed out without pending and on_timeout), or it was longer ago; "
                 "remember more of them: Bandit(…, correctable=…)"
             )
-        self._write("correct", number, value)
-        return self._correct(number, value)
+        self._have_room(self._rounds_needed())
+        with self._deed:
+            self._write("correct", number, value)
+            return self._correct(number, value)
 
+    @deed
     def _correct(self, number: int, value: float) -> Told:
         self._defer_newest()
         one = self._remembered.told[number]
@@ -362,10 +404,12 @@ class Bandit(Chooser):
         self._remembered.told[number] = one._replace(reward=value)
         if (item := self._item_behind(one.key, one.choice.arm)) is not None:
             more = value - one.reward
+            if one.choice.slot < 0:
+                self._recall(item, 0, more)
             self._credit(item, number, one.how, 0, more, value * value - one.reward * one.reward)
         return Told.CORRECTED if is_counted else Told.IGNORED
 
-    @_one_at_a_time
+    @one_at_a_time
     def expire(self, now: float | None = None) -> list[str]:
         """Close the decisions that have been open for ``timeout``, as each ask and tell does first.
 
@@ -393,9 +437,12 @@ class Bandit(Chooser):
 
     def _pass_time(self, now: float | None) -> list[int]:
         reading = self._timeline.reading(now)
-        self._write("time", reading)
-        return self._look_at_clock(reading)
+        self._have_room(self._rounds_needed())
+        with self._deed:
+            self._write("time", reading)
+            return self._look_at_clock(reading)
 
+    @deed
     def _look_at_clock(self, reading: float) -> list[int]:
         """Close the decisions whose time is over, the oldest first."""
         assert self.timeout is not None
@@ -412,7 +459,7 @@ class Bandit(Chooser):
             closed.append(number)
         return closed
 
-    @_one_at_a_time
+    @one_at_a_time
     def forget(self, decision: Decision | str) -> bool:
         """No reward will come for this decision: stop waiting for it.
 
@@ -436,14 +483,17 @@ class Bandit(Chooser):
         number = self._number(decision)
         if self._open.get(number) is None:
             return False
-        self._write("forget", number)
-        self._forget(number)
+        self._have_room(self._rounds_needed())
+        with self._deed:
+            self._write("forget", number)
+            self._forget(number)
         return True
 
+    @deed
     def _forget(self, number: int) -> None:
         one = self._give_up(number)
-        is_assumed = self._pending is not None and not one.is_outside
-        self._close(one, one.presumed if is_assumed else None)
+        # What is assumed is so for all decisions, those at random too: else the two could not be compared.
+        self._close(one, self._pending if one.is_outside or self._pending is None else one.presumed)
 
     def _number(self, decision: Decision | str) -> int:
         """The number of a decision that this bandit has made."""
@@ -460,8 +510,8 @@ class Bandit(Chooser):
 
     # ------------------------------------------------------------ a catalogue that lives
 
-    @_one_at_a_time
-    def add(self, items: Any, *, first: bool = False) -> None:
+    @one_at_a_time
+    def add(self, items: Any, *, first: bool = False, same_key: str | None = None) -> None:
         """More items.
 
         Parameters
@@ -470,6 +520,8 @@ class Bandit(Chooser):
             As for ``Bandit(items=…)``. An item that was withdrawn comes back with what is known of it.
         first
             Whether they come before all that wait, in their order; else after them.
+        same_key
+            What a key is that is there already: as for ``Bandit(same_key=…)``, or as was said there if left out.
 
         Examples
         --------
@@ -479,22 +531,32 @@ class Bandit(Chooser):
         >>> bandit.ask().key
         'breaking news'
         """
+        self._add(items, first, same_key)
+
+    def _add(self, items: Any, first: bool, same_key: str | None) -> None:
         if not self._catalogue.has_items and self.asked:
             raise ValueError(
                 f"Bandit.add: this bandit has no items, and {self.asked:,} decisions have been made without; give "
                 "items from the start: Bandit(…, items=…)"
             )
         had_items = self._catalogue.has_items
-        self._catalogue.add(items, first, before=lambda keys: self._write("add", keys, first))
-        if not had_items:
-            self._changed_to(self.policy.with_catalogue())
+        entries_of(items)  # or an error
+        if first and not is_finite(items):
+            raise TypeError(
+                "Bandit.add: an iterator cannot be put in front, because nobody knows how much it holds; give a list"
+            )
+        merges = checked_same_key(self._catalogue.same_key if same_key is None else same_key) == "merge"
+        with self._deed:
+            self._catalogue.add(items, first, merges, before=lambda keys: self._write("add", keys, first))
+            if not had_items:
+                self._changed_to(self.policy.with_catalogue())
 
     def _changed_to(self, policy: Policy) -> None:
         """Nothing was asked yet: begin with another policy."""
         self.policy = policy
         self._begin()
 
-    @_one_at_a_time
+    @one_at_a_time
     def withdraw(self, key: Hashable) -> None:
         """Never ask for an item again; answers that are out still count, and the policy is told of no loss.
 
@@ -505,9 +567,11 @@ class Bandit(Chooser):
         """
         self._set_aside(key, WITHDRAWN, "Bandit.withdraw")
 
-    @_one_at_a_time
+    @one_at_a_time
     def pause(self, key: Hashable) -> None:
         """Do not ask for an item until it is restored; the policy keeps what it knows of it.
+
+        One that was withdrawn stays so.
 
         Parameters
         ----------
@@ -518,12 +582,19 @@ class Bandit(Chooser):
 
     def _set_aside(self, key: Hashable, state: str, by: str) -> None:
         item = self._catalogue.find(key, by)
-        self._write("set aside", key_to_json(item.key), state)
+        if item.state == WITHDRAWN and state == PAUSED:
+            return  # never again is longer than for a while
+        with self._deed:
+            self._write("set aside", key_to_json(item.key), state)
+            self._put_aside(item, state)
+
+    @deed
+    def _put_aside(self, item: Item, state: str) -> None:
         self._catalogue.withdraw(item, state)
         if state == WITHDRAWN:
             self._release(item)
 
-    @_one_at_a_time
+    @one_at_a_time
     def restore(self, key: Hashable) -> None:
         """Ask for an item again that was withdrawn or paused; nothing if it was not.
 
@@ -533,10 +604,11 @@ class Bandit(Chooser):
             Its key.
         """
         item = self._catalogue.find(key, "Bandit.restore")
-        self._write("restore", key_to_json(item.key))
-        self._catalogue.bring_back(item)
+        with self._deed:
+            self._write("restore", key_to_json(item.key))
+            self._catalogue.bring_back(item)
 
-    @_one_at_a_time
+    @one_at_a_time
     def observe(self, key: Hashable, plays: int, reward: float) -> None:
         """What was seen of an item elsewhere: before, by another process, by hand.
 
@@ -561,14 +633,23 @@ class Bandit(Chooser):
         >>> bandit.table()["rate"].round(3).tolist()
         [nan, 0.08, 0.02]
         """
+        self._observe_checked(key, plays, reward)
+
+    def _observe_checked(self, key: Hashable, plays: int, reward: float) -> None:
         plays = count("Bandit.observe", "plays", plays)
         total = scaled_total(reward, plays, self.reward_range)
         if not self._catalogue.has_items:
             raise ValueError("Bandit.observe: this bandit has no items; give them: Bandit(…, items=…)")
-        item = self._catalogue.find(key_and_payload(key)[0], "Bandit.observe")
-        self._write("observe", key_to_json(item.key), plays, total)
-        self._observe(item.key, plays, total)
+        item = self._catalogue.find(key, "Bandit.observe")
+        if item.plays + plays >= 2**53:
+            raise ValueError(
+                f"Bandit.observe: {item.plays + plays:,} plays are more than can be counted; nothing was changed"
+            )
+        with self._deed:
+            self._write("observe", key_to_json(item.key), plays, total)
+            self._observe(item.key, plays, total)
 
+    @deed
     def _observe(self, key: Hashable, plays: int, total: float) -> None:
         item = self._catalogue.items[key]
         item.add(plays, total, total)  # squares as those of coins: at most that
@@ -592,9 +673,11 @@ class Bandit(Chooser):
             arm = int(self.policy.arms_in_slots(self._held)[slot])
             self._bind(arm, slot, item.key)
 
-    @_one_at_a_time
+    @one_at_a_time
     def news(self) -> list[tuple[Hashable, int, float]]:
         """What came of items since this was last called: keys, plays and sums of rewards.
+
+        With a timeout, of decisions that are older than all open ones: of later ones, good news would come first.
 
         For several processes with a bandit each: what one of them returns, all others ``observe``.
 
@@ -608,19 +691,56 @@ class Bandit(Chooser):
         >>> one.news()
         []
         """
-        self._write("news")
         low, high = self.reward_range
-        return [(key, plays, low * plays + (high - low) * total) for key, plays, total in self._take_news()]
+        with self._deed:
+            self._write("news")
+            return [(key, plays, low * plays + (high - low) * total) for key, plays, total in self._take_news()]
 
     def _take_news(self) -> list[tuple[Hashable, int, float]]:
         """Corrections of what others have been told wait until there are plays that make up for them."""
-        told = [(key, plays, total) for key, (plays, total) in self._news.items() if plays and 0.0 <= total <= plays]
+        self._ripen_news()
+        news = self._catalogue.news
+        told = [(key, plays, total) for key, (plays, total) in news.items() if plays and 0.0 <= total <= plays]
         for key, _, _ in told:
-            del self._news[key]
+            del news[key]
         return told
 
+    @one_at_a_time
+    def hear(self, news: Iterable[Any]) -> None:
+        """The ``news`` of another bandit: observe all of it.
+
+        Of items that are not here, it teaches what items are like, and is kept until they are added.
+
+        Parameters
+        ----------
+        news
+            What ``news`` of the other returned, also by way of JSON.
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> one, other = (ma.Bandit(ma.Forager(), seed=seed, items=["a", "b"]) for seed in (1, 2))
+        >>> one.add(["breaking news"], first=True)
+        >>> _ = one.tell(one.ask(), reward=1.0)
+        >>> other.hear(one.news())
+        >>> other.add(["breaking news"])
+        >>> other.table()[["key", "plays"]].values.tolist()
+        [['a', 0], ['b', 0], ['breaking news', 1]]
+        """
+        if not self._catalogue.has_items:
+            raise ValueError("Bandit.hear: this bandit has no items; give them: Bandit(…, items=…)")
+        history.tell(self, history.observations(history.with_keys(news), may_be_empty=True), are_all_here=False)
+
     @classmethod
-    def from_history(cls, policy: Policy, past: Any, seed: int | None = None, **terms: Any) -> Self:
+    def from_history(
+        cls,
+        policy: Policy,
+        past: Any,
+        seed: int | None = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        **terms: Any,
+    ) -> Self:
         """A bandit that begins with what is known of its items.
 
         Parameters
@@ -632,6 +752,8 @@ class Bandit(Chooser):
             reward, one row for each play. Rows of one item are added up.
         seed
             As for a new bandit.
+        columns
+            What the columns are called, by ``item``, ``plays`` and ``reward``, if not as usual.
         terms
             All else that a new bandit takes. ``items``, if given, are those there are now: items of the past that are
             not among them teach what items are like, and are withdrawn.
@@ -644,9 +766,11 @@ class Bandit(Chooser):
         >>> bandit.ask().key
         'b'
         """
-        rows = history.observations(past)
+        rows = history.observations(past, columns)
+        history.check_rewards(rows, checked_reward_range(terms.get("reward_range", (0.0, 1.0))))
         items = terms.pop("items", None)
         bandit = cls(policy, seed, items=[] if items is None else items, **terms)
+        history.warn_of_strangers(bandit, rows, items)
         history.tell(bandit, rows, are_all_here=items is None)
         return bandit
 
@@ -695,8 +819,11 @@ class Bandit(Chooser):
     @property
     def open_decisions(self) -> list[str]:
         """The ids of decisions without a reward."""
-        with self._lock:
-            return [self._ids.of(number) for number in self._open]
+        return list(self._open_ids())
+
+    @one_at_a_time
+    def _open_ids(self) -> list[str]:
+        return [self._ids.of(number) for number in self._open]
 
     @property
     def ignored(self) -> int:
@@ -708,14 +835,14 @@ class Bandit(Chooser):
         """Keys that were known to a bandit that was loaded, and not among the items given with it: they are paused."""
         return list(self._catalogue.missing)
 
-    @_one_at_a_time
+    @one_at_a_time
     def explain(self, *, now: float | None = None) -> dict[str, Any]:
         """Where the policy stands, and why it last restarted, in numbers; items by their keys.
 
         Parameters
         ----------
         now
-            The time; that of the clock if left out.
+            The time; that of the clock if left out, or of the last call if it was given then.
 
         Examples
         --------
@@ -727,11 +854,11 @@ class Bandit(Chooser):
         >>> why["statistic"] >= why["threshold"]
         True
         """
-        if self.timeout is not None:
-            self._pass_time(now)
+        if self.timeout is not None and (now is not None or self._timeline.goes_by_itself):
+            self._pass_time(now)  # where times are told, and none is, it is the time of the last call
         return looking.explained(self)
 
-    @_one_at_a_time
+    @one_at_a_time
     def table(self) -> Any:
         """All items with what is known of them, the most asked for of late first: a pandas frame.
 
@@ -751,7 +878,7 @@ class Bandit(Chooser):
         """
         return looking.table(self)
 
-    @_one_at_a_time
+    @one_at_a_time
     def plot(self) -> Any:
         """How it has been doing and what it believes, drawn: a figure of matplotlib.
 
@@ -760,7 +887,7 @@ class Bandit(Chooser):
         """
         return looking.plot(self)
 
-    @_one_at_a_time
+    @one_at_a_time
     def lift(self) -> looking.Lift:
         """What it earns against random items, measured by its holdout.
 
@@ -779,12 +906,12 @@ class Bandit(Chooser):
 
     # ------------------------------------------------------------ save, load, recover
 
-    @_one_at_a_time
+    @one_at_a_time
     def to_json(self) -> dict[str, Any]:
         """The whole bandit as plain JSON values, with the keys of its items, without their payloads."""
         return saving.to_json(self)
 
-    @_one_at_a_time
+    @one_at_a_time
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot, all of it or nothing. It holds the keys of items, not what they stand for."""
         saving.save(self, path)
@@ -800,6 +927,7 @@ class Bandit(Chooser):
         clock: Clock = time.time,
         journal: str | os.PathLike[str] | None = None,
         fsync: bool = False,
+        **settings: Any,
     ) -> Self:
         """The bandit that was saved; it goes on as if it had never stopped.
 
@@ -819,9 +947,11 @@ class Bandit(Chooser):
             What tells the time from now on. It may be behind the one that the saved bandit had.
         journal, fsync
             As for a new bandit.
+        settings
+            Any of ``holdout``, ``timeout``, ``on_timeout`` and ``on_empty``, if they are to be others than before.
         """
         values = saving.read(path)
-        bandit = cls.from_json(values, items, policy=policy, segments=segments, clock=clock)
+        bandit = cls.from_json(values, items, policy=policy, segments=segments, clock=clock, **settings)
         if journal is not None:
             bandit._journal = Journal.new(journal, saving.to_json(bandit), fsync)
         return bandit
@@ -835,13 +965,18 @@ class Bandit(Chooser):
         policy: Policy | None = None,
         segments: Mapping[str, Predicate] | None = None,
         clock: Clock = time.time,
+        **settings: Any,
     ) -> Self:
         """The bandit that ``to_json`` described; for all else, see ``load``."""
         bandit = saving.from_json(cls, values, items, segments, clock)
+        saving.change(bandit, settings)
         if policy is not None:
-            check_policy(policy, None)
-            saving.go_on_with(bandit, policy.without_horizon())
+            bandit._go_on_with(policy)
         return bandit
+
+    def _go_on_with(self, policy: Policy) -> None:
+        check_policy(policy, None)
+        saving.go_on_with(self, policy.without_horizon())
 
     @classmethod
     def recover(
@@ -850,8 +985,10 @@ class Bandit(Chooser):
         items: Any = None,
         *,
         segments: Mapping[str, Predicate] | None = None,
+        policy: Policy | None = None,
         clock: Clock = time.time,
         fsync: bool = False,
+        **settings: Any,
     ) -> Self:
         """The bandit whose journal this is, as it was after the last call that returned; it goes on writing there.
 
@@ -862,7 +999,7 @@ class Bandit(Chooser):
         ----------
         journal
             Where it was written.
-        items, segments, clock, fsync
+        items, policy, segments, clock, fsync, settings
             As for ``load`` and for a new bandit.
 
         Examples
@@ -886,6 +1023,9 @@ class Bandit(Chooser):
             if items is not None or (segments and bandit._catalogue.has_items):
                 bandit._catalogue.take_again(items)
             bandit._ids.is_own = False
+            saving.change(bandit, settings)
+            if policy is not None:
+                bandit._go_on_with(policy)
             bandit._journal = Journal.anew(journal, saving.to_json(bandit), fsync)
         finally:
             held.close()
@@ -894,9 +1034,18 @@ class Bandit(Chooser):
     def _write(self, *event: Any) -> None:
         """Into the journal, before it is done."""
         if self._journal is not None:
+            if self._owes_defer and event[0] != "ask":
+                self._journal.write(("defer",))
+                self._owes_defer = False
             self._journal.write(event)
 
-    @_one_at_a_time
+    def _forked(self) -> None:
+        """Ids are others from now on; the journal is that of the process which was forked."""
+        self._ids.is_own = False
+        if self._journal is not None:
+            self._journal.leave()
+
+    @one_at_a_time
     def compact(self) -> None:
         """Write the journal anew, as short as can be: as one snapshot. A crash meanwhile leaves the old one."""
         if self._journal is None:
@@ -905,7 +1054,7 @@ class Bandit(Chooser):
         self._journal = Journal.anew(before.path, saving.to_json(self), before.fsync)
         before.close()
 
-    @_one_at_a_time
+    @one_at_a_time
     def close(self) -> None:
         """Close the journal, if there is one; the bandit cannot be changed after that."""
         if self._journal is not None:
@@ -914,8 +1063,14 @@ class Bandit(Chooser):
 
 def check_policy(policy: Any, seed: Any) -> None:
     """Refuse what cannot be live, and items in the place of the seed."""
+    if isinstance(policy, Base):
+        raise TypeError(
+            f"Bandit: {policy!r:.80} is a base, which plays a fixed number of arms; let a policy run it: "
+            f"ma.Subsample(ma.{type(policy).__name__}(), beta=1.0, arms=…)"
+        )
     if not isinstance(policy, Policy):
-        raise TypeError(f"Bandit: policy must be a policy such as ma.Forager(), not {policy!r:.80}")
+        made = f"ma.{policy.__name__}()" if isinstance(policy, type) else "ma.Forager()"
+        raise TypeError(f"Bandit: policy must be a policy such as {made}, not {policy!r:.80}")
     if seed is not None and isinstance(seed, Iterable):
         raise TypeError("Bandit: the second argument is the seed; pass items as items=…")
     if policy.sees_means:
@@ -923,20 +1078,3 @@ def check_policy(policy: Any, seed: Any) -> None:
             f"Bandit: {type(policy).__name__} is shown the true means, which only a simulation can do; "
             "choose another policy"
         )
-
-
-def checked_on_empty(on_empty: Any) -> str:
-    """What to do without fresh items."""
-    if on_empty not in ("go on", "raise"):
-        raise ValueError(f"Bandit: on_empty must be 'go on' or 'raise', not {on_empty!r}")
-    return str(on_empty)
-
-
-def checked_holdout(holdout: Any, catalogue: Catalogue) -> float:
-    """A share below 1, which needs items."""
-    share = fraction("Bandit", "holdout", holdout)
-    if share >= 1.0:
-        raise ValueError(f"Bandit: holdout must be below 1, not {holdout!r}: else nothing is left for the policy")
-    if share and not catalogue.has_items:
-        raise ValueError("Bandit: a holdout is of items at random; give them: Bandit(…, items=…)")
-    return share

@@ -7,6 +7,7 @@ fresh ones, with what is known of it. Without items, arms stand for themselves, 
 
 import collections
 import itertools
+import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -26,6 +27,7 @@ from .items import (
     key_and_payload,
     key_from_json,
     key_to_json,
+    kind_of,
 )
 from .wishes import Wish
 
@@ -36,7 +38,16 @@ LOOK_AHEAD = 1000
 """So many items of an iterator, at most, are looked at for one that a visitor may see."""
 
 LET_GO = 100_000
-"""So many items that the policy has let go are remembered."""
+"""So many items of iterators that the policy has let go are remembered; those of lists all are."""
+
+FINISHED_FOR_GOOD: tuple[type, ...] = (
+    type(iter([])),
+    type(iter(())),
+    type(iter({})),
+    type(iter(range(0))),
+    types.GeneratorType,
+)
+"""Iterators that have nothing more, once they have had nothing more."""
 
 
 class Catalogue:
@@ -44,11 +55,10 @@ class Catalogue:
 
     def __init__(self, items: Any, segments: Mapping[str, Predicate] | None, same_key: str) -> None:
         self.segments = checked_segments(segments)
-        if same_key not in ("refuse", "merge"):
-            raise ValueError(f"Bandit: same_key must be 'refuse' or 'merge', not {same_key!r}")
-        self.same_key = same_key
+        self.same_key = checked_same_key(same_key)
         self.has_items = items is not None
         self.items: dict[Hashable, Item] = {}
+        self.kinds: set[str] = set()  # of keys that were ever here
         self.arms: dict[int, Item] = {}  # arms that were asked for and may be asked for again
         self.sources: list[Iterator[Any]] = []  # items that are not taken yet
         self.waiting = Queue()
@@ -60,9 +70,11 @@ class Catalogue:
         self.pruning = FIRST_PRUNING  # look for arms let go when this many are remembered
         self.on_taken: Callable[[Hashable], None] = lambda key: None  # hears of each key of an iterator
         self.version = 0  # another one whenever an arm or what may be asked for is another
-        self.missing: list[Hashable] = []  # keys of a snapshot that were not among the items given with it
+        self.missing: dict[Hashable, None] = {}  # keys of a snapshot that were not among the items given with it
+        self.news: dict[Hashable, tuple[int, float]] = {}  # plays and rewards that others have not been told of
+        self.early_news: list[tuple[int, Hashable, int, float]] = []  # by decision, while older ones are still open
         if items is not None:
-            self.add(items, first=False)
+            self.add(items, first=False, merges=self.same_key == "merge")
 
     # ------------------------------------------------------------ what is there
 
@@ -72,19 +84,24 @@ class Catalogue:
             raise ValueError(f"{by}: this bandit has no items; give them from the start: Bandit(…, items=…)")
         try:
             return self.items[key]
-        except (KeyError, TypeError):
+        except KeyError:
             raise KeyError(f"{by}: no item has the key {key!r:.80}; nothing was changed") from None
+        except TypeError:
+            raise TypeError(f"{by}: give the key of one item, not {key!r:.80}; nothing was changed") from None
 
-    def add(self, items: Any, first: bool, before: Callable[[list[Any]], None] = lambda keys: None) -> None:
+    def add(
+        self, items: Any, first: bool, merges: bool, before: Callable[[list[Any]], None] = lambda keys: None
+    ) -> None:
         """More items, in front of all that wait or behind them; ``before`` hears of their keys, if all are there."""
         entries = entries_of(items)
         if not is_finite(items):
             before([])
-            self.sources.insert(0, iter(entries)) if first else self.sources.append(iter(entries))
+            self.sources.append(iter(entries))
             self.has_items = True
             return
         pairs = [key_and_payload(entry) for entry in entries]
-        self._refuse_repeats(key for key, _ in pairs)
+        if not merges:
+            self._refuse_repeats(key for key, _ in pairs)
         for key, payload in pairs:
             self.segments_of(key if payload is None else payload)  # or an error, before anything is changed
         before([key_to_json(key) for key, _ in pairs])
@@ -93,44 +110,76 @@ class Catalogue:
             self.enter(key, payload, first)
 
     def _refuse_repeats(self, keys: Iterable[Hashable]) -> None:
-        if self.same_key == "merge":
-            return
+        def is_there(key: Hashable) -> bool:
+            return key in self.items and self.items[key].state != WITHDRAWN and key not in self.missing
+
+        self._refuse_twice(keys, is_there)
+
+    def _refuse_twice(self, keys: Iterable[Hashable], is_there: Callable[[Hashable], bool] = lambda key: False) -> None:
         seen: set[Hashable] = set()
         for key in keys:
-            if key in seen or (key in self.items and self.items[key].state != WITHDRAWN and key not in self.missing):
+            if key in seen or is_there(key):
                 raise ValueError(
                     f"Bandit: the key {key!r:.80} is there already, and nothing was added; give each item a key of its "
-                    "own, or say same_key='merge': then the same key is the same item"
+                    "own, or say same_key='merge' (to Bandit, or to add): then the same key is the same item"
                 )
             seen.add(key)
 
     def enter(self, key: Hashable, payload: Any, first: bool = False) -> None:
-        """One item; if its key is known, that one, which is here again if it was withdrawn or missing."""
+        """One item of a list; if its key is known, that one, which is here again if it was withdrawn or missing."""
         item = self.items.get(key)
         if item is None:
-            item = Item(key, payload)
-            self.sort_in(item)  # first, because it may fail
-            self.items[key] = item
-            self.here.add(item)
-            self.put(item, first)
+            self._enter_new(Item(key, payload), first)
             return
-        if payload is not None:
-            item.payload = payload
-            self.sort_in(item)
+        item.is_lasting = True
+        self.show(item, payload)
         if item.state == WITHDRAWN or key in self.missing:
             self.bring_back(item, first)
+        elif first and item.is_waiting:
+            self.put(item, first)
+
+    def enter_taken(self, key: Hashable, payload: Any) -> None:
+        """One item of an iterator, which does not bring back what was withdrawn."""
+        if key in self.items:
+            self.show(self.items[key], payload)
+            if key in self.missing:
+                self.bring_back(self.items[key])
+            return
+        item = Item(key, payload)
+        item.is_lasting = False
+        self._enter_new(item, first=False)
 
     def enter_unseen(self, key: Hashable) -> None:
         """One item of the past, of which nobody knows what it stands for: it is in no segment."""
         item = self.items[key] = Item(key)
+        self.kinds.add(kind_of(key))
         self.here.add(item)
         self.put(item, first=False)
+
+    def _enter_new(self, item: Item, first: bool) -> None:
+        if self.segments:
+            self.version += 1
+            item.segments = self.segments_of(item.shown)  # first, because it may fail
+        self.items[item.key] = item
+        self.kinds.add(kind_of(item.key))
+        self.here.add(item)
+        self.put(item, first)
+
+    def show(self, item: Item, payload: Any) -> None:
+        """An item stands for this from now on; for the same as before, if it is None."""
+        if payload is not None:
+            item.payload = payload
+            self.sort_in(item)
 
     def sort_in(self, item: Item) -> None:
         """Find out in which segments an item is."""
         if self.segments:
             self.version += 1
-            item.segments = self.segments_of(item.shown)
+            before = item.segments
+            self.here.resort(item, self.segments_of(item.shown))
+            if item.is_waiting:
+                for name in set(item.segments).difference(before):
+                    self.waiting_in[name].add(item, first=False)
 
     def segments_of(self, shown: Any) -> tuple[str, ...]:
         """The names of the segments of an item, or an error that says which one cannot be told."""
@@ -154,6 +203,7 @@ class Catalogue:
             self.behind += 1
         item.place = self.front if first else self.behind
         item.is_waiting = True
+        item.waits_again = item.asks > 0 and not first
         self.waiting.add(item, first)
         for name in item.segments:
             if name in self.waiting_in:
@@ -166,10 +216,11 @@ class Catalogue:
         for entry in itertools.islice(source, LOOK_AHEAD):
             key, payload = key_and_payload(entry)
             is_known = key in self.items
-            if is_known:
+            if is_known and self.same_key == "refuse":
                 self._refuse_repeats([key])
+            self.segments_of(key if payload is None else payload)  # or an error, before anything is changed
             self.on_taken(key)
-            self.enter(key, payload)
+            self.enter_taken(key, payload)
             if not is_known:
                 return self.items[key]
         return None
@@ -184,17 +235,24 @@ class Catalogue:
         if wish is not None and wish.segment is not None:
             queue = self.waiting_in[wish.segment]
         found = next(iter(queue), None) if wish is None else wish.first(queue, self.items.get)
-        if found is not None and not (found.asks and self.sources):
+        if not self.sources or (found is not None and not found.asks):
             return found
-        # Items that come round again do so behind fresh ones. An iterator that had an end may have more by now.
-        for source in self.sources:
-            for _ in range(LOOK_AHEAD):
+        if wish is not None and wish.among is not None and all(key in self.items for key in wish.among):
+            return found
+        return self._first_taken(wish) or found  # items that come round again do so behind fresh ones
+
+    def _first_taken(self, wish: Wish | None) -> Item | None:
+        """The first item of those that are not taken yet that may be asked for; those before it wait."""
+        for source in list(self.sources):
+            while len(self.waiting.fresh.places) < LOOK_AHEAD:
                 item = self.take(source)
-                if item is None:
+                if item is None:  # an iterator that had an end may have more later, but for those of Python's own
+                    if isinstance(source, FINISHED_FOR_GOOD):
+                        self.sources.remove(source)
                     break
                 if wish is None or wish.admits(item):
                     return item
-        return found
+        return None
 
     # ------------------------------------------------------------ arms
 
@@ -227,22 +285,26 @@ class Catalogue:
             return
         if item.state != WITHDRAWN:
             self.put(item, first=False)
-        self.let_go[item.key] = item
+        if not item.is_lasting:
+            self.let_go[item.key] = item
         while len(self.let_go) > LET_GO:
             self.forget(self.let_go.popitem(last=False)[1])
 
     def forget(self, item: Item) -> None:
-        """Nothing is known of an item any more, unless an answer is still to come."""
-        if item.open == 0 and self.items.get(item.key) is item:
+        """Nothing is known of an item of an iterator any more, unless it was withdrawn or an answer is to come."""
+        if item.open == 0 and item.is_here and self.items.get(item.key) is item:
             del self.items[item.key]
             item.is_waiting = False
             self.here.discard(item)
+            self.missing.pop(item.key, None)
+            self.news.pop(item.key, None)
 
     def withdraw(self, item: Item, state: str) -> None:
         """Ask no more for an item: for a while, or for good."""
         self.version += 1
         item.state = state
         self.here.discard(item)
+        self.missing.pop(item.key, None)
 
     def bring_back(self, item: Item, first: bool = False) -> None:
         """Ask for it again: as the arm that it is, or as one of those that wait."""
@@ -252,7 +314,7 @@ class Catalogue:
             self.here.add(item)
             if item.arm is None:
                 self.put(item, first)
-        self.missing = [key for key in self.missing if key != item.key]
+        self.missing.pop(item.key, None)
 
     # ------------------------------------------------------------ snapshots
 
@@ -265,7 +327,8 @@ class Catalogue:
             "pruning": self.pruning,
             "items": [item_to_json(item) for item in known],
             "here": self._places_here(),
-            "waiting": [key_to_json(item.key) for item in self.waiting],
+            "waiting": [key_to_json(item.key) for item in self.waiting.fresh],
+            "again": [key_to_json(item.key) for item in self.waiting.again],
             "let_go": [key_to_json(key) for key in self.let_go],
             "missing": [key_to_json(key) for key in self.missing],
         }
@@ -286,17 +349,17 @@ class Catalogue:
                 raise SnapshotError(f"items[{place}]: the key {item.key!r:.60} or its arm is there twice")
             if self.has_items:
                 self.items[item.key] = item
+                self.kinds.add(kind_of(item.key))
             if item.arm is not None:
                 self.arms[item.arm] = item
         for item in self._here_from_json(values["here"]):
             self.here.add(item)
-        for name in ("waiting", "let_go"):
-            for item in self._items_from_json(values[name], name):
-                if item.arm is None and name == "waiting":
-                    self.put(item, first=False)
-                elif name == "let_go":
-                    self.let_go[item.key] = item
-        self.missing = [item.key for item in self._items_from_json(values["missing"], "missing")]
+        for name in ("waiting", "again"):
+            waiting = [item for item in self._items_from_json(values[name], name) if item.arm is None]
+            for item in reversed(waiting) if name == "waiting" else waiting:
+                self.put(item, first=name == "waiting")
+        self.let_go.update((item.key, item) for item in self._items_from_json(values["let_go"], "let_go"))
+        self.missing = {item.key: None for item in self._items_from_json(values["missing"], "missing")}
 
     def _here_from_json(self, saved: Any) -> list[Item]:
         known = list(self.items.values())
@@ -325,10 +388,12 @@ class Catalogue:
         is_list = items is not None and is_finite(items)
         pairs = [key_and_payload(entry) for entry in entries_of(items)] if is_list else []
         given = dict(pairs)
+        if len(given) < len(pairs) and self.same_key == "refuse":
+            self._refuse_twice(key for key, _ in pairs)
         for key, item in self.items.items():
             if given.get(key) is not None:
                 item.payload = given[key]
-            if not is_list or key in given:  # of others nobody knows what they stand for
+            if items is None or key in given:  # of others nobody knows, or not yet, what they stand for
                 self.sort_in(item)
         self.waiting_in = {name: Queue() for name in self.segments}
         for item in self.waiting:
@@ -337,24 +402,42 @@ class Catalogue:
         if items is None:
             return
         if not is_list:
-            self.sources.append(known_again(self, entries_of(items)))
+            self.sources.append(KnownAgain(self, iter(entries_of(items))))
             return
         for key, payload in pairs:
             if key in self.missing or key not in self.items:
                 self.enter(key, payload)
-        self.missing = [key for key, item in self.items.items() if key not in given and item.state != WITHDRAWN]
-        for key in self.missing:
+        missing = [
+            key for key, item in self.items.items() if key not in given and (item.is_here or key in self.missing)
+        ]
+        for key in missing:
             self.withdraw(self.items[key], PAUSED)
+        self.missing = dict.fromkeys(missing)
 
 
-def known_again(catalogue: Catalogue, entries: Iterable[Any]) -> Iterator[Any]:
-    """The new ones of some items; those that are known get their payloads."""
-    for entry in entries:
-        key, payload = key_and_payload(entry)
-        if key not in catalogue.items:
-            yield key, payload
-        elif payload is not None:
-            catalogue.items[key].payload = payload
+class KnownAgain:
+    """The new ones of some items, from an iterator; those that are known get their payloads as it passes them."""
+
+    def __init__(self, catalogue: Catalogue, entries: Iterator[Any]) -> None:
+        self.catalogue, self.entries = catalogue, entries
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        while True:
+            key, payload = key_and_payload(next(self.entries))
+            item = self.catalogue.items.get(key)
+            if item is None:
+                return key, payload
+            self.catalogue.show(item, payload)
+
+
+def checked_same_key(same_key: Any) -> str:
+    """What to do with a key that is there already."""
+    if same_key not in ("refuse", "merge"):
+        raise ValueError(f"Bandit: same_key must be 'refuse' or 'merge', not {same_key!r}")
+    return str(same_key)
 
 
 def checked_segments(segments: Any) -> dict[str, Predicate]:
@@ -371,20 +454,20 @@ def checked_segments(segments: Any) -> dict[str, Predicate]:
     return dict(segments)
 
 
-ITEM_FIELDS = 10
+ITEM_FIELDS = 11
 
 
 def item_to_json(item: Item) -> list[Any]:
     """What is known of an item."""
     return [
         key_to_json(item.key), item.state, item.arm, item.asks, item.first_ask, item.last_ask, item.plays, item.reward,
-        item.squares, item.recent,
+        item.squares, item.recent, item.is_lasting,
     ]  # fmt: skip
 
 
 def item_from_json(row: list[Any], where: str) -> Item:
     """The item that ``item_to_json`` wrote."""
-    key, state, arm, asks, first, last, plays, reward, squares, recent = row
+    key, state, arm, asks, first, last, plays, reward, squares, recent, is_lasting = row
     item = Item(key_from_json(key, f"{where}.key"))
     if state not in STATES:
         raise SnapshotError(f"{where}.state: expected one of {', '.join(STATES)}, not {state!r:.60}")
@@ -396,4 +479,7 @@ def item_from_json(row: list[Any], where: str) -> Item:
     item.reward = number("snapshot", f"{where}.reward", reward)
     item.squares = number("snapshot", f"{where}.squares", squares)
     item.recent = number("snapshot", f"{where}.recent", recent)
+    if not isinstance(is_lasting, bool):
+        raise SnapshotError(f"{where}.is_lasting: expected true or false, not {is_lasting!r:.60}")
+    item.is_lasting = is_lasting
     return item

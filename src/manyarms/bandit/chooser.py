@@ -21,7 +21,14 @@ from .items import WITHDRAWN, Item
 from .listener import Listener
 from .progress import Progress
 from .times import Timeline
+from .turns import deed
 from .wishes import Wish
+
+TRIES = 64
+"""So often an item is drawn at random before all are looked through for those that may be asked for."""
+
+MANY = 1000
+"""So much more early news than there are open decisions is not kept waiting."""
 
 CATALOGUE_STREAM = 0x6361746C  # beside those of `manyarms.streams`
 
@@ -39,6 +46,7 @@ class Chooser(Listener):
     """A listener with a catalogue."""
 
     holdout: float
+    timeout: float | None
     on_empty: str
     _catalogue: Catalogue
     _ids: Ids
@@ -51,8 +59,8 @@ class Chooser(Listener):
         self._progress = Progress()
         self._is_supplied = True  # whether the policy thinks that there are fresh items
         self._arms_seen = 0  # how many arms had been drawn when let-go ones were last looked for
-        self._news: dict[Hashable, tuple[int, float]] = {}  # plays and rewards that others have not been told of
         self._masks: dict[str | None, Mask] = {}  # by segment; None for all items
+        self._attempts = 0  # asks that were begun, whatever came of them
         self._looked_for: tuple[Any, Item | None] = (None, None)
         self._key = stream_key(replication_key(self.seed, self.replication), CATALOGUE_STREAM, 0)
 
@@ -63,6 +71,7 @@ class Chooser(Listener):
 
     def _next_ask(self, wish: Wish | None) -> Asked:
         """What to ask for."""
+        self._attempts += 1
         if not self._is_supplied and self._catalogue.sources:
             self._catalogue.first_waiting(None)  # an iterator may have more by now
         own = self._own_ask(wish)
@@ -102,10 +111,11 @@ class Chooser(Listener):
             return own.probability
         if own.choice.slot < 0 or not self.policy.is_random:
             return 0.0
-        slots = [self._slot_of(item)]
-        if item is self._first_waiting(wish):
-            slots = np.flatnonzero(self._mask(self.policy.arms_in_slots(self._held), None).unbound).tolist()
-        return sum(self.policy.chance_of(own.choice, self._held, slot) for slot in slots if slot >= 0)
+        arms = self.policy.arms_in_slots(self._held)
+        fresh = self._first_waiting(wish)
+        allowed, _ = self._allowed(arms, wish, fresh is not None)
+        slots = np.flatnonzero(self._mask(arms, None).unbound).tolist() if item is fresh else [self._slot_of(item)]
+        return sum(self.policy.chance_of(self._held, slot, allowed) for slot in slots if slot >= 0)
 
     def _at_random(self, wish: Wish | None, round: int) -> tuple[Item, float]:
         """Any item that may be asked for, and the probability of each; of items without an end, the next one."""
@@ -130,15 +140,15 @@ class Chooser(Listener):
         It is looked for once for each ask, though it may be needed twice.
         """
         catalogue = self._catalogue
-        ask = (self.asked, wish, catalogue.version, catalogue.front, catalogue.behind)
-        if self._looked_for[0] != ask or (self._looked_for[1] is None and catalogue.sources):
+        ask = (self._attempts, wish, catalogue.version, catalogue.front, catalogue.behind)
+        if self._looked_for[0] != ask:
             found = catalogue.first_waiting(wish)
             if found is None and self._counts.arms != self._arms_seen:
                 self._write("prune")
                 self._prune()
                 found = catalogue.first_waiting(wish)
             # Looking may have taken in items, or put some back.
-            ask = (self.asked, wish, catalogue.version, catalogue.front, catalogue.behind)
+            ask = (self._attempts, wish, catalogue.version, catalogue.front, catalogue.behind)
             self._looked_for = (ask, found)
         return self._looked_for[1]
 
@@ -207,22 +217,46 @@ class Chooser(Listener):
 
     def _any(self, wish: Wish | None, round: int) -> Item:
         """Any item that is here and may be asked for."""
-        here = self._catalogue.here.items
-        some = here if wish is None else list(wish.all(here, self._catalogue.items.get))
+        here = self._catalogue.here
+        bits = bits_at(self._key, round, 0)
+        if wish is None or not wish.is_narrow:  # most items will do: draw until one does
+            for attempt in range(1, TRIES if here.items else 1):
+                item = here.items[index_below(follow(bits, attempt), len(here.items))]
+                if wish is None or wish.admits(item):
+                    return item
+        some = here.items if wish is None else list(wish.all(here, self._catalogue.items.get))
         if not some:
-            raise NoMoreItems(
-                f"none of the {len(self._catalogue.items):,} items may be asked for: they were withdrawn or paused, or "
-                "this ask excludes them. Nothing is lost: add items, or ask for others"
-            )
-        return some[index_below(follow(bits_at(self._key, round, 0), 1), len(some))]
+            raise NoMoreItems(self._why_none(wish))
+        return some[index_below(follow(bits, TRIES), len(some))]
+
+    def _why_none(self, wish: Wish | None) -> str:
+        """Why no item may be asked for, and what to do."""
+        items = self._catalogue.items
+        if not items:
+            return "there are no items yet; add some with Bandit.add. Nothing is lost: ask again then"
+        if wish is not None and wish.among is not None and not any(key in items for key in wish.among):
+            keys = len(wish.among)
+            return f"no item has any of the {keys:,} keys of among. Nothing is lost: add items, or ask for others"
+        return (
+            f"none of the {len(items):,} items may be asked for: they were withdrawn or paused, or this ask excludes "
+            "them. Nothing is lost: add items, or ask for others"
+        )
 
     def _number_here(self, wish: Wish | None) -> int:
-        here = self._catalogue.here.items
-        return max(len(here) if wish is None else sum(1 for _ in wish.all(here, self._catalogue.items.get)), 1)
+        here = self._catalogue.here
+        if wish is None:
+            number = len(here.items)
+        elif wish.is_narrow:
+            number = sum(1 for _ in wish.all(here, self._catalogue.items.get))
+        else:
+            number = len(here.items) if wish.segment is None else here.numbers[wish.segment]
+            number -= sum(1 for _ in wish.excluded(here, self._catalogue.items.get))
+        return max(number, 1)
 
     # ------------------------------------------------------------ doing it
 
-    def _carry_out(self, asked: Asked, tag: str | None = None) -> Decision:
+    @deed
+    def _carry_out(self, asked: Asked, tag: str) -> Decision:
         """Make a decision of what is decided."""
         number = self.asked + 1
         self._tell_of_supply(asked.is_out_of_stock)
@@ -236,17 +270,17 @@ class Chooser(Listener):
                 self._pass_over(choice)
             choice = no_choice(number)
         item = self._item_of(choice, asked.key)
-        if asked.how == How.OUTSIDE and item.is_waiting:
-            self._catalogue.put(item, first=False)  # others have their turn
         is_new = item.asks == 0
         self.asked = number
         item.asked_for(number)
+        if item.is_waiting:  # asked for outside of the policy, or at random: others have their turn
+            self._catalogue.put(item, first=False)
         self._open.add(Open(choice, asked.key, asked.how, self._timeline.time))
         self._progress.add_ask(number, is_search=is_new)
         if len(self._catalogue.arms) >= self._catalogue.pruning:
             self._prune()
         return Decision(
-            id=f"{self._ids.for_next(number, tag)}-{number}",
+            id=self._ids.give_out(number, tag),
             number=number,
             arm=choice.arm,
             is_new=is_new,
@@ -319,9 +353,20 @@ class Chooser(Listener):
     def _credit(self, item: Item, round: int, how: How, plays: int, reward: float, squares: float) -> None:
         item.add(plays, reward, squares)
         if self._catalogue.has_items:
-            before = self._news.get(item.key, (0, 0.0))
-            self._news[item.key] = before[0] + plays, before[1] + reward
+            self._catalogue.early_news.append((round, item.key, plays, reward))
+            if self.timeout is None or len(self._catalogue.early_news) > 2 * len(self._open) + MANY:
+                self._ripen_news()
         self._progress.add_reward(round, how == How.HOLDOUT, bool(self.holdout), plays, reward, squares)
+
+    def _ripen_news(self) -> None:
+        """Add up what is known of decisions before the oldest that is open: of later ones, good news comes first."""
+        oldest = None if self.timeout is None else self._open.oldest()
+        news, early = self._catalogue.news, self._catalogue.early_news
+        self._catalogue.early_news = [] if oldest is None else [one for one in early if one[0] > oldest[0]]
+        for number, key, plays, reward in early:
+            if (oldest is None or number < oldest[0]) and key in self._catalogue.items:
+                before = news.get(key, (0, 0.0))
+                news[key] = before[0] + plays, before[1] + reward
 
     def _recall(self, item: Item, plays: int, reward: float) -> None:
         """Let the policy know what was seen of one of its arms elsewhere."""

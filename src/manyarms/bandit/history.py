@@ -1,10 +1,11 @@
 """What is known of items from elsewhere: frames, columns or rows of the past."""
 
 import os
+import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..columns import columns_called
+from ..columns import RATES, columns_called, look_like_rates
 from ..specs import count
 from .items import WITHDRAWN, key_and_payload, key_to_json
 from .rewards import scaled_total
@@ -16,27 +17,60 @@ Past = dict[Hashable, tuple[int, float]]
 """Key -> plays and the sum of rewards."""
 
 
-def observations(past: Any) -> Past:
+def observations(past: Any, columns: Mapping[str, str] | None = None, may_be_empty: bool = False) -> Past:
     """The plays and rewards of each item, in the order in which they first occur."""
     if isinstance(past, (str, bytes, os.PathLike)):
         raise TypeError(
             f"Bandit.from_history: give the past as a table, not as a path: pandas.read_csv({str(past)!r}) reads one"
         )
     found: Past = {}
-    for place, (key, plays, reward) in enumerate(rows_of(past)):
-        key, _ = key_and_payload(key.item() if hasattr(key, "dtype") else key)
+    for place, (key, plays, reward) in enumerate(rows_of(past, columns or {})):
+        key, _ = key_and_payload((key, None))
+        if key is None:
+            raise ValueError(f"Bandit.from_history: row {place} has no item; name it, or leave the row out")
         plays = count("Bandit.from_history", f"plays of row {place}", plays, least=0)
         before = found.get(key, (0, 0.0))
         found[key] = before[0] + plays, before[1] + float(reward)
-    if not found:
+    if not found and not may_be_empty:
         raise ValueError("Bandit.from_history: the past has no rows; begin with Bandit(policy, items=…) instead")
+    if look_like_rates([plays for plays, _ in found.values()], [reward for _, reward in found.values()]):
+        warnings.warn(RATES, stacklevel=4)
     return found
 
 
-def rows_of(past: Any) -> Iterable[tuple[Any, Any, Any]]:
+def with_keys(rows: Iterable[Any]) -> Iterable[Any]:
+    """Rows whose keys went through JSON, where tuples become lists."""
+    return ((_as_tuple(row[0]), *row[1:]) for row in rows)
+
+
+def _as_tuple(key: Any) -> Any:
+    return tuple(map(_as_tuple, key)) if isinstance(key, list) else key
+
+
+def warn_of_strangers(bandit: "Bandit", past: Past, items: Any) -> None:
+    """If the past is of none of the items: they are probably called otherwise there."""
+    here = bandit._catalogue.items
+    if items is None or not here or any(key in here for key in past):
+        return
+    names = {str(key): key for key in here}
+    alike = next(((key, names[str(key)]) for key in past if str(key) in names), None)
+    which = f"{alike[0]!r} there and {alike[1]!r} here are not equal" if alike else f"there is {next(iter(past))!r:.60}"
+    warnings.warn(
+        f"Bandit.from_history: no item of the past is among the items given ({which}); it only teaches what items are "
+        "like. Give the same keys if they are the same items",
+        stacklevel=3,
+    )
+
+
+def rows_of(past: Any, columns: Mapping[str, str]) -> Iterable[tuple[Any, Any, Any]]:
     """Item, plays and reward of every row."""
     if isinstance(past, Mapping) or hasattr(past, "columns"):
-        names = {role: column_called(role, past) for role in ("item", "plays", "reward")}
+        names = {role: columns.get(role) or column_called(role, past) for role in ("item", "plays", "reward")}
+        missing = [name for name in names.values() if name is not None and name not in past]
+        if missing:
+            raise ValueError(
+                f"Bandit.from_history: the past has no column {missing[0]!r}; it has {', '.join(map(str, past))}"
+            )
         rewards, keys = list(past[names["reward"]]), list(past[names["item"]])
         plays = [1] * len(rewards) if names["plays"] is None else list(past[names["plays"]])
         if not len(keys) == len(plays) == len(rewards):
@@ -58,7 +92,7 @@ def column_called(role: str, past: Any) -> Any:
         which = f"{', '.join(found)} might all be it" if found else f"it has {', '.join(map(str, columns)) or 'none'}"
         raise ValueError(
             f"Bandit.from_history: the past needs a column {role!r}; {which}. It takes the columns item and reward, "
-            "and plays if rows are sums of several; rename yours so"
+            "and plays if rows are sums of several; rename yours, or say what they are called: columns={'item': …}"
         )
     return None
 
@@ -75,19 +109,24 @@ def row_of(row: Any, place: int) -> tuple[Any, Any, Any]:
     )
 
 
-def tell(bandit: "Bandit", past: Past, are_all_here: bool) -> None:
-    """Let a new bandit know of it; items that are not here any more teach what items are like."""
+def check_rewards(past: Past, reward_range: tuple[float, float]) -> None:
+    """Refuse sums that cannot be."""
     for key, (plays, reward) in past.items():
         if plays:
-            scaled_total(reward, plays, bandit.reward_range, f"the rewards of {key!r:.60}")
+            scaled_total(reward, plays, reward_range, f"the rewards of {key!r:.60}")
+
+
+def tell(bandit: "Bandit", past: Past, are_all_here: bool) -> None:
+    """Let a bandit know of it; items that are not here any more teach what items are like."""
+    check_rewards(past, bandit.reward_range)
     for key, (plays, reward) in past.items():
         is_here = key in bandit._catalogue.items
         if not is_here and are_all_here:
-            bandit.add([key])
+            bandit._add([(key, None)], first=False, same_key=None)
         elif not is_here:
-            bandit._write("take", key_to_json(key))
+            bandit._write("unseen", key_to_json(key))
             bandit._catalogue.enter_unseen(key)
         if plays:
-            bandit.observe(key, plays, reward)
+            bandit._observe_checked(key, plays, reward)
         if not is_here and not are_all_here:
             bandit._set_aside(key, WITHDRAWN, "Bandit.from_history")

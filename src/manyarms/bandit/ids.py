@@ -35,14 +35,16 @@ class Ids:
                 return f"{tag}-{decision}"
         return f"{'0' * 12}-{decision}"  # of a snapshot from before there were tags
 
-    def for_next(self, decision: int, tag: str | None = None) -> str:
-        """The tag of the next decision, which has this number; that one if it is given."""
-        if tag is None:
-            tag = self.tags[-1][1] if self.is_own else new_tag()
+    def for_next(self) -> str:
+        """The tag of the next decision; it is not given out yet."""
+        return self.tags[-1][1] if self.is_own else new_tag()
+
+    def give_out(self, decision: int, tag: str) -> str:
+        """The id of a decision, from which on all have this tag."""
         if not self.tags or self.tags[-1][1] != tag:
             self.tags.append((decision, tag))
         self.is_own = True
-        return tag
+        return f"{tag}-{decision}"
 
     def decision_of(self, identity: str) -> int | None:
         """The number of the decision with this id; None if it is none of this bandit's."""
@@ -56,13 +58,15 @@ class Ids:
         """As plain JSON values."""
         return [[first, tag] for first, tag in self.tags]
 
-    def read(self, saved: Any) -> None:
-        """Take over what ``to_json`` gave."""
+    def read(self, saved: Any, asked: int) -> None:
+        """Take over what ``to_json`` gave, of a bandit that has made so many decisions."""
         last = 0
         for place, (first, tag) in enumerate(rows_from_json(saved, "tags", 2)):
             if not isinstance(tag, str) or not TAG.fullmatch(tag):
                 raise SnapshotError(f"tags[{place}]: expected twelve hex digits, not {tag!r:.60}")
             if count("snapshot", f"tags[{place}]", first) <= last:
                 raise SnapshotError(f"tags[{place}]: {first} is not after {last}")
+            if first > asked:
+                raise SnapshotError(f"tags[{place}]: {first} is not the number of a decision")
             last = first
             self.tags.append((first, tag))

@@ -2,6 +2,7 @@
 
 import collections
 import math
+import numbers
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,6 +13,9 @@ HERE, PAUSED, WITHDRAWN = "here", "paused", "withdrawn"
 
 STATES = (HERE, PAUSED, WITHDRAWN)
 
+FEW = 64
+"""Fewer that wait are not worth tidying up."""
+
 RECENTLY = 1000
 """Recent asks are so many, or so: the weight of an older one falls by a thousandth with each."""
 
@@ -20,17 +24,19 @@ class Item:
     """One thing that can be asked for, and what came of it."""
 
     __slots__ = (
-        "arm", "asks", "first_ask", "is_waiting", "key", "last_ask", "open", "payload", "place", "plays", "pool",
-        "recent", "reward", "segments", "squares", "state",
+        "arm", "asks", "first_ask", "is_lasting", "is_waiting", "key", "last_ask", "open", "payload", "place", "plays",
+        "pool", "recent", "reward", "segments", "squares", "state", "waits_again",
     )  # fmt: skip
 
     def __init__(self, key: Hashable, payload: Any = None) -> None:
         self.key = key
         self.payload = payload  # None: the key is all there is
         self.state = HERE
+        self.is_lasting = True  # given in a list, and not by an iterator, which may have no end
         self.segments: tuple[str, ...] = ()
         self.arm: int | None = None  # the policy's, while it has one
         self.is_waiting = False  # in the stock
+        self.waits_again = False  # and behind those that are fresh, or were put in front
         self.place = 0  # where in the stock
         self.pool = -1  # where in the list of all that are here
         self.asks = 0
@@ -51,6 +57,11 @@ class Item:
     def is_here(self) -> bool:
         """Whether it may be asked for."""
         return self.state == HERE
+
+    @property
+    def turn(self) -> tuple[bool, int]:
+        """When it is its turn, of those that wait."""
+        return self.waits_again, self.place
 
     def asked_for(self, decision: int) -> None:
         """It is the item of this decision."""
@@ -77,6 +88,8 @@ class Item:
 def key_and_payload(entry: Any) -> tuple[Hashable, Any]:
     """An item as it was given: a key, or a tuple of a key and its payload."""
     key, payload = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, None)
+    if hasattr(key, "dtype") and hasattr(key, "item") and not getattr(key, "shape", ()):
+        key = key.item()  # NumPy's numbers and texts as Python's own, which JSON can hold
     try:
         hash(key)
     except TypeError:
@@ -84,15 +97,32 @@ def key_and_payload(entry: Any) -> tuple[Hashable, Any]:
             f"Bandit: an item needs a key that can be looked up, such as text or a number, not {key!r:.80}; give "
             "pairs of a key and the item: (key, item)"
         ) from None
+    check_key(key)
+    return key, payload
+
+
+def check_key(key: Any) -> None:
+    """Refuse what could not be found again."""
+    for part in key if isinstance(key, tuple) else ():
+        check_key(part)
     if isinstance(key, float) and math.isnan(key):
         raise ValueError("Bandit: nan cannot be the key of an item, because it does not equal itself")
-    return key, payload
+    if isinstance(key, str) and not key.isascii():
+        try:
+            key.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"Bandit: {key!r:.80} cannot be the key of an item: it has half of a character") from None
 
 
 def entries_of(items: Any) -> Iterable[Any]:
     """What was given as items: keys, pairs, or a mapping of keys to payloads."""
     if isinstance(items, Mapping):
         return items.items()
+    if hasattr(items, "columns") and hasattr(items, "iloc"):
+        raise TypeError(
+            "Bandit: items must be a list or something else to iterate over, not a frame; give its keys, such as "
+            "list(frame['id']), or keys with what they stand for: dict(zip(frame['id'], frame['title']))"
+        )
     if isinstance(items, (str, bytes)):
         raise TypeError(f"Bandit: items must be a list or something else to iterate over, not the text {items!r:.80}")
     try:
@@ -141,14 +171,37 @@ def key_from_json(saved: Any, where: str) -> Hashable:
 
 
 class Queue:
-    """Items in the order in which they are to be asked for. Those that left meanwhile are passed over."""
+    """Items in the order in which they are to be asked for: fresh ones, then those that come round again.
+
+    Those that left meanwhile are passed over.
+    """
 
     def __init__(self) -> None:
-        self.places: collections.deque[tuple[int, Item]] = collections.deque()
+        self.fresh = Line()
+        self.again = Line()
 
     def add(self, item: Item, first: bool) -> None:
         """Put an item, whose place is set, in front or behind."""
+        (self.again if item.waits_again else self.fresh).add(item, first)
+
+    def __iter__(self) -> Iterator[Item]:
+        yield from self.fresh
+        yield from self.again
+
+
+class Line:
+    """Items one behind the other."""
+
+    def __init__(self) -> None:
+        self.places: collections.deque[tuple[int, Item]] = collections.deque()
+        self.tidied = 0  # how many there were when it was last tidied
+
+    def add(self, item: Item, first: bool) -> None:
+        """Put an item in front or behind."""
         (self.places.appendleft if first else self.places.append)((item.place, item))
+        if len(self.places) > 2 * self.tidied + FEW:  # else those that left would stay for ever
+            self.places = collections.deque(entry for entry in self.places if _is_current(entry))
+            self.tidied = len(self.places)
 
     def __iter__(self) -> Iterator[Item]:
         while self.places and not _is_current(self.places[0]):
@@ -168,11 +221,13 @@ class Pool:
 
     def __init__(self) -> None:
         self.items: list[Item] = []
+        self.numbers: collections.Counter[str] = collections.Counter()  # how many of them are in a segment
 
     def add(self, item: Item) -> None:
         """One more."""
         item.pool = len(self.items)
         self.items.append(item)
+        self.numbers.update(item.segments)
 
     def discard(self, item: Item) -> None:
         """One less: the last one takes its place."""
@@ -183,6 +238,19 @@ class Pool:
             self.items[item.pool] = last
             last.pool = item.pool
         item.pool = -1
+        self.numbers.subtract(item.segments)
+
+    def resort(self, item: Item, segments: tuple[str, ...]) -> None:
+        """An item is in other segments now."""
+        if item.pool >= 0:
+            self.numbers.subtract(item.segments)
+            self.numbers.update(segments)
+        item.segments = segments
+
+
+def kind_of(key: Hashable) -> str:
+    """What sort of thing a key is: numbers of all types can be equal to each other, other things cannot."""
+    return "number" if isinstance(key, numbers.Number) else type(key).__name__
 
 
 Predicate = Callable[[Any], Any]

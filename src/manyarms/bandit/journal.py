@@ -33,6 +33,7 @@ class Journal:
     def __init__(self, path: Path, fsync: bool) -> None:
         self.path = path
         self.fsync = fsync
+        self.is_left = False  # to the process that this one was forked from
         self.handle: int | None = os.open(path, os.O_WRONLY | os.O_APPEND)
         if not self._is_mine():
             self.close()
@@ -57,8 +58,10 @@ class Journal:
             raise FileNotFoundError(f"Bandit: the folder of the journal {target} does not exist; make it first")
         if target.exists():
             raise FileExistsError(
-                f"Bandit: there is a journal {target} already; go on with it: Bandit.recover({str(path)!r}); or choose "
-                "another path"
+                f"Bandit: {target} is a folder; give the path of a file in it"
+                if target.is_dir()
+                else f"Bandit: there is a journal {target} already; go on with it: Bandit.recover({str(path)!r}); or "
+                "choose another path"
             )
         return cls.anew(target, snapshot, fsync)
 
@@ -73,7 +76,12 @@ class Journal:
     def write(self, event: Sequence[Any]) -> None:
         """Append an event; it is in the file when this returns, whole or not at all."""
         if self.handle is None:
-            raise ValueError(f"the journal {self.path} is closed; Bandit.recover goes on with it")
+            raise ValueError(
+                f"the journal {self.path} is that of the process which this one was forked from; give each process a "
+                "bandit of its own, after the fork"
+                if self.is_left
+                else f"the journal {self.path} is closed; Bandit.recover goes on with it"
+            )
         line = line_of(event)
         end = os.lseek(self.handle, 0, os.SEEK_END)
         try:
@@ -84,6 +92,12 @@ class Journal:
             raise
         if self.fsync:
             os.fsync(self.handle)
+
+    def leave(self) -> None:
+        """Write nothing more: this process was forked from that which has the journal, and which keeps it."""
+        if self.handle is not None:
+            handle, self.handle, self.is_left = self.handle, None, True
+            os.close(handle)  # the lock stays that of the other process
 
     def close(self) -> None:
         """Let others have it."""
@@ -100,6 +114,8 @@ class Journal:
         """All that was written; but for a last line that is not finished."""
         lines = Path(path).read_bytes().split(b"\n")
         lines.pop()  # empty, or not finished
+        if not is_line(lines[0] if lines else b""):
+            raise SnapshotError(f"{path} is not the journal of a bandit, or its first line is damaged; {IF_SNAPSHOT}")
         read = [json_of(line, f"{path}, line {place + 1}") for place, line in enumerate(lines)]
         if not read or not isinstance(read[0], dict) or read[0].get("format") != FORMAT:
             raise SnapshotError(f"{path} is not the journal of a bandit")
@@ -110,6 +126,15 @@ class Journal:
         return Found(read[0].get("snapshot"), read[1:])  # type: ignore[arg-type]
 
 
+IF_SNAPSHOT = "if it is a snapshot, Bandit.load reads it"
+
+
+def is_line(line: bytes) -> bool:
+    """Whether a line has the checksum of what it says."""
+    checksum, _, text = line.partition(b" ")
+    return checksum == b"%08x" % zlib.crc32(text)
+
+
 def line_of(values: Any) -> bytes:
     """JSON values in one line, with a checksum."""
     text = json.dumps(values, allow_nan=False, separators=(",", ":")).encode()
@@ -118,7 +143,9 @@ def line_of(values: Any) -> bytes:
 
 def json_of(line: bytes, where: str) -> Any:
     """The values of a line, or an error that says which one is damaged."""
-    checksum, _, text = line.partition(b" ")
-    if checksum != b"%08x" % zlib.crc32(text):
+    if not is_line(line):
         raise SnapshotError(f"{where}: damaged; what comes before it can be recovered if the file is cut there")
-    return json.loads(text)
+    try:
+        return json.loads(line.partition(b" ")[2])
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"{where} cannot be read: {type(error).__name__}") from None

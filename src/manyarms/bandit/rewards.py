@@ -37,6 +37,8 @@ def scaled_total(total: object, plays: int, reward_range: tuple[float, float], n
     """The sum of so many rewards as policies would be told them."""
     low, high = reward_range
     value = number("Bandit", name, plain_number(total))
+    if not math.isfinite(low * plays) or not math.isfinite(high * plays):
+        raise ValueError(f"{name} of {plays:,} plays in [{low:g}, {high:g}] is beyond all numbers; nothing was changed")
     if not low * plays <= value <= high * plays:
         raise ValueError(
             f"{name} {total!r} cannot be the sum of {plays:,} rewards in [{low:g}, {high:g}]; give the sum of rewards, "

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..atomic import at_once
-from ..contract import Choice, counts
+from ..contract import Choice, counts, no_choice
 from ..policies.base import Policy, check_corrections, check_pending, checked_slots
 from ..replication import begun_policy
 from ..snapshots import (
@@ -26,6 +26,7 @@ from ..snapshots import (
 from ..specs import count, number, plain_number, spec_from_json
 from .decisions import Asked, Limits, how_from_json
 from .items import HERE, Predicate, entries_of, key_and_payload, key_from_json, key_to_json
+from .journal import is_line
 from .listener import FIRST_ROUNDS
 from .times import Clock
 
@@ -40,6 +41,9 @@ AGREED: dict[str, Any] = {
 """What a bandit is told when it is made, and what it is if nothing is said."""
 
 GIVEN = ("reward_range", "replication", "same_key", *AGREED)
+
+CHANGEABLE = ("holdout", "timeout", "on_timeout", "on_empty")
+"""What may be another when a bandit is restored."""
 
 
 # ---------------------------------------------------------------- writing
@@ -65,7 +69,10 @@ def to_json(bandit: "Bandit") -> dict[str, Any]:
             "arms_seen": int(bandit._arms_seen),
             "tags": bandit._ids.to_json(),
             "progress": bandit._progress.to_json(),
-            "news": [[key_to_json(key), *counts] for key, counts in bandit._news.items()],
+            "news": [[key_to_json(key), *counts] for key, counts in bandit._catalogue.news.items()],
+            "early_news": [
+                [number, key_to_json(key), *counts] for number, key, *counts in bandit._catalogue.early_news
+            ],
             **bandit._catalogue.to_json(),
             "open": bandit._open.to_json(),
             "remembered": bandit._remembered.to_json(),
@@ -89,10 +96,12 @@ def save(bandit: "Bandit", path: str | os.PathLike[str]) -> None:
 
 def read(path: str | os.PathLike[str]) -> Any:
     """What a file holds."""
+    data = Path(path).read_bytes()
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"{path} is not a snapshot: {error}") from None
+        why = "it is a journal; Bandit.recover reads it" if is_line(data.partition(b"\n")[0]) else error
+        raise SnapshotError(f"{path} is not a snapshot: {why}") from None
 
 
 def from_json(
@@ -126,6 +135,20 @@ def from_json(
     return bandit
 
 
+def change(bandit: "Bandit", settings: Mapping[str, Any]) -> None:
+    """Go on with other settings, all of them or, if one is wrong, none."""
+    unknown = [name for name in settings if name not in CHANGEABLE]
+    if unknown:
+        raise TypeError(
+            f"Bandit: {unknown[0]!r} cannot be changed when a bandit is restored; policy, {', '.join(CHANGEABLE)} can"
+        )
+    terms = {name: settings.get(name, getattr(bandit, name)) for name in CHANGEABLE}
+    holdout = bandit._checked_holdout(terms["holdout"])
+    on_empty = bandit._checked_on_empty(terms["on_empty"])
+    bandit._agree(bandit.pending, terms["timeout"], terms["on_timeout"], bandit.correctable)
+    bandit.holdout, bandit.on_empty = holdout, on_empty
+
+
 def policy_from_json(values: Any) -> Any:
     """A policy's spec."""
     if not isinstance(values, dict):
@@ -147,11 +170,15 @@ def read_into(bandit: "Bandit", values: dict[str, Any]) -> None:
     bandit._timeline.read(values["clock"])
     bandit._catalogue.read(values)
     bandit.holdout = float(values["holdout"])
-    bandit._ids.read(values["tags"])
+    bandit._ids.read(values["tags"], bandit.asked)
     bandit._progress.read(values["progress"])
     for key, plays, total in rows_from_json(values["news"], "news", 3):
         told = count("snapshot", "news", plays, least=0), number("snapshot", "news", total)
-        bandit._news[key_from_json(key, "news")] = told
+        bandit._catalogue.news[key_from_json(key, "news")] = told
+    for decision, key, plays, total in rows_from_json(values["early_news"], "early_news", 4):
+        told = count("snapshot", "early_news", plays, least=0), number("snapshot", "early_news", total)
+        asked = count("snapshot", "early_news", decision)
+        bandit._catalogue.early_news.append((asked, key_from_json(key, "early_news"), *told))
     bandit._rounds = count("snapshot", "rounds", values["rounds"], least=FIRST_ROUNDS)
     # The newest decision may need room yet. In version 2, rewards did.
     needed = bandit.asked - 1 if values["version"] > 2 else bandit.told
@@ -200,7 +227,7 @@ def upgraded(values: dict[str, Any], items: Any) -> tuple[dict[str, Any], Any]:
         values = values | {name: AGREED[name] for name in AGREED} | new | {"open": [[*row, "nan", 0.0] for row in rows]}
     keys, items = keys_by_arm(values, items)
     asked = count("snapshot", "asked", values["asked"], least=0)
-    rows = [[key_to_json(key), HERE, arm, 1, asked, asked, 0, 0.0, 0.0, 0.0] for arm, key in keys.items()]
+    rows = [[key_to_json(key), HERE, arm, 1, asked, asked, 0, 0.0, 0.0, 0.0, True] for arm, key in keys.items()]
 
     def with_key(row: list[Any]) -> list[Any]:
         arm = row[2]
@@ -216,10 +243,12 @@ def upgraded(values: dict[str, Any], items: Any) -> tuple[dict[str, Any], Any]:
         "arms_seen": 0,
         "tags": [],
         "news": [],
+        "early_news": [],
         "progress": {"width": 1, "spans": [], "chosen": [0, 0.0, 0.0], "held_out": [0, 0.0, 0.0]},
         "items": rows,
         "here": None,
         "waiting": [],
+        "again": [],
         "let_go": [],
         "missing": [],
         "open": [with_key(row) for row in rows_from_json(values["open"], "open", 8)],
@@ -280,8 +309,11 @@ EVENTS: dict[str, Callable[..., Any]] = {
     "time": lambda bandit, reading: bandit._look_at_clock(reading),
     "correct": lambda bandit, number, value: bandit._correct(number, value),
     "forget": lambda bandit, number: bandit._forget(number),
-    "add": lambda bandit, keys, first: bandit.add([(key_from_json(key, "key"), None) for key in keys], first=first),
-    "take": lambda bandit, key: bandit._catalogue.enter(key_from_json(key, "key"), None),
+    "add": lambda bandit, keys, first: bandit.add(
+        [(key_from_json(key, "key"), None) for key in keys], first=first, same_key="merge"
+    ),
+    "take": lambda bandit, key: bandit._catalogue.enter_taken(key_from_json(key, "key"), None),
+    "unseen": lambda bandit, key: bandit._catalogue.enter_unseen(key_from_json(key, "key")),
     "defer": lambda bandit: bandit._defer_newest(),
     "news": lambda bandit: bandit._take_news(),
     "prune": _prune_again,
@@ -319,7 +351,7 @@ def go_on_with(bandit: "Bandit", policy: Policy) -> None:
         return
     lost = [
         f"what {before.label()} knows beyond plays and rewards of items",
-        "open decisions: their answers still count",
+        "which of its decisions are open; their answers still count for their items",
     ]
     begin_anew(bandit, begun)
     bandit.carried = {"kept": ["items, with their plays and rewards"], "lost": lost}
@@ -331,9 +363,9 @@ def begin_anew(bandit: "Bandit", begun: Any) -> None:
     bandit._is_supplied = True
     bandit._remembered.told.clear()
     for decision, one in list(bandit._open.deferred.items()):
-        bandit._open.deferred[decision] = one._replace(choice=one.choice._replace(slot=-1, arm=-1))
+        bandit._open.deferred[decision] = one._replace(choice=no_choice(decision))
     if (newest := bandit._open.newest) is not None:
-        bandit._open.newest = newest._replace(choice=newest.choice._replace(slot=-1, arm=-1))
+        bandit._open.newest = newest._replace(choice=no_choice(newest.choice.round))
     catalogue = bandit._catalogue
     known = sorted(catalogue.arms.values(), key=lambda item: item.first_ask)
     for item in known:

@@ -1,5 +1,6 @@
 """The time that passes for open decisions."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -32,13 +33,26 @@ class Timeline:
         self.clock = clock
         self.time = 0.0  # never goes back
         self.lost = 0.0  # by how much the clock was set back, in all
+        self.is_told: bool | None = None  # whether the time is given with every call, or the clock is read
 
     def reading(self, now: Any) -> float:
-        """What the clock shows, or what it is said to."""
+        """What the clock shows, or what it is said to: always the one or the other, but for a clock of one's own."""
+        if self.clock is time.time and self.is_told is not None and self.is_told != (now is not None):
+            before, here = ("given", "left out") if self.is_told else ("left out", "given")
+            raise ValueError(
+                f"Bandit: now was {before} in earlier calls, and is {here} in this one: two clocks would be mixed up. "
+                "Give it always or never, or a clock that goes with it (clock=…). Nothing was changed"
+            )
         reading = number("Bandit", "now", self.clock() if now is None else now)
         if abs(reading) > FURTHEST:
             raise ValueError(f"Bandit: now must be a time, in seconds for example, not {reading!r}")
+        self.is_told = now is not None
         return reading
+
+    @property
+    def goes_by_itself(self) -> bool:
+        """Whether time passes without being told."""
+        return self.clock is not time.time or self.is_told is False
 
     def at(self, reading: float, patience: float) -> float:
         """The time at this reading of the clock."""

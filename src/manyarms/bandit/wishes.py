@@ -1,9 +1,13 @@
 """Which items may be asked for: what one visitor may see."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .items import Item, Predicate
+from .decisions import Decision
+from .items import Item, Pool, Predicate, kind_of
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
 
 
 class Wish:
@@ -17,6 +21,11 @@ class Wish:
         segment: str | None,
     ) -> None:
         self.among, self.exclude, self.where, self.segment = among, exclude, where, segment
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the items that may be asked for have to be looked up one by one."""
+        return self.among is not None or self.where is not None
 
     def admits(self, item: Item) -> bool:
         """Whether this item may be asked for, if it is here."""
@@ -34,44 +43,59 @@ class Wish:
         first = None
         for key in self.among:
             item = known(key)
-            if item is None or not item.is_waiting or (first is not None and item.place > first.place):
+            if item is None or not item.is_waiting or (first is not None and item.turn > first.turn):
                 continue
             if item.is_here and self.admits(item):
                 first = item
         return first
 
-    def all(self, here: Iterable[Item], known: Callable[[Hashable], Item | None]) -> Iterator[Item]:
+    def all(self, here: Pool, known: Callable[[Hashable], Item | None]) -> Iterator[Item]:
         """Every item that may be asked for, of those that are here."""
-        some = here
+        some: Iterable[Item] = here.items
         if self.among is not None:  # in the same order in all processes, which sets are not
             found = (item for key in self.among if (item := known(key)) is not None)
             some = sorted(found, key=lambda item: item.pool)
         return (item for item in some if item.is_here and self.admits(item))
 
+    def excluded(self, here: Pool, known: Callable[[Hashable], Item | None]) -> Iterator[Item]:
+        """Those that are here, in the segment, and may not be asked for."""
+        found = (item for key in self.exclude if (item := known(key)) is not None)
+        return (item for item in found if item.is_here and (self.segment is None or self.segment in item.segments))
 
-def wish_for(among: Any, exclude: Any, where: Any, segment: Any, segments: Collection[str]) -> Wish | None:
+
+def wish_for(among: Any, exclude: Any, where: Any, segment: Any, catalogue: "Catalogue") -> Wish | None:
     """The conditions of an ask, checked; None if there are none."""
     if among is None and exclude is None and where is None and segment is None:
         return None
     if where is not None and not callable(where):
         raise TypeError(f"Bandit.ask: where must be a function of an item, not {where!r:.80}")
-    if segment is not None and segment not in segments:
-        known = ", ".join(map(repr, segments)) or "none: give Bandit(…, segments={name: function of an item})"
+    if segment is not None and segment not in catalogue.segments:
+        known = ", ".join(map(repr, catalogue.segments)) or "none: give Bandit(…, segments={name: function of an item})"
         raise KeyError(f"Bandit.ask: there is no segment {segment!r}; there are {known}")
     return Wish(
-        None if among is None else _keys("among", among),
-        frozenset() if exclude is None else _keys("exclude", exclude),
+        None if among is None else _keys("among", among, catalogue.kinds),
+        frozenset() if exclude is None else _keys("exclude", exclude, catalogue.kinds),
         where,
         segment,
     )
 
 
-def _keys(name: str, keys: Any) -> Collection[Hashable]:
-    if isinstance(keys, (str, bytes)):
+def _keys(name: str, keys: Any, kinds: Collection[str]) -> Collection[Hashable]:
+    """Keys that can be looked up in; the first of them, for speed not all, is of a kind that keys can be."""
+    if isinstance(keys, (str, bytes, Decision)):
         raise TypeError(f"Bandit.ask: {name} must be several keys, such as [{keys!r:.60}], not one")
-    if isinstance(keys, (set, frozenset, dict)):
-        return keys
-    try:
-        return frozenset(keys)
-    except TypeError as error:
-        raise TypeError(f"Bandit.ask: {name} must be keys of items, not {keys!r:.80} ({error})") from None
+    if not isinstance(keys, frozenset):  # a copy: others may change it meanwhile
+        try:
+            keys = list(keys)
+            is_of_decisions = bool(keys) and isinstance(keys[0], Decision)
+            keys = frozenset(one.key for one in keys) if is_of_decisions else frozenset(keys)
+        except (TypeError, AttributeError) as error:
+            raise TypeError(f"Bandit.ask: {name} must be keys of items, not {keys!r:.80} ({error})") from None
+    first = next(iter(keys), None)
+    if first is not None and kinds and kind_of(first) not in kinds:
+        raise TypeError(
+            f"Bandit.ask: {name} holds {first!r:.60}, a {kind_of(first)}, but keys of this bandit are of another type "
+            f"({', '.join(sorted(kinds))}): it could never be one of them. Nothing was changed"
+        )
+    found: Collection[Hashable] = keys
+    return found
