@@ -21,6 +21,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
+from . import sources
+
 SPEC_TYPES: dict[str, type["Spec"]] = {}
 """Every spec type by its name: how a JSON text finds its class again."""
 
@@ -55,6 +57,8 @@ class Spec(Checked):
                 f"a spec named {cls.__name__!r} is already defined in {known.__module__}; choose another name"
             )
         SPEC_TYPES[cls.__name__] = cls
+        if cls.__module__.partition(".")[0] != sources.PACKAGE:
+            sources.behind(cls.__module__)  # read now: the file may be edited before a result speaks of it
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:

@@ -128,6 +128,13 @@ def test_a_report_and_figures_are_made_of_a_folder(tmp_path, capsys):
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".png", ".svg", ".pdf"}
     assert main(["report", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err
+    heads = {"text": "policy   world", "markdown": "| policy | world |", "latex": r"\begin{tabular}{ll"}
+    for form, head in heads.items():
+        assert main(["report", str(tmp_path / "tiny"), "--format", form]) == 0
+        out, err = capsys.readouterr()
+        assert out.startswith(head)
+        assert "uniform" in out
+        assert str(page) in err  # so that the table alone can be sent to a file
 
 
 def test_studies_are_listed(capsys):

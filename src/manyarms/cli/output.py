@@ -2,10 +2,14 @@
 
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ..tables import Table
+
+FORMATS: dict[str, Callable[[Table], str]] = {"text": str, "markdown": Table.to_markdown, "latex": Table.to_latex}
+"""How tables can be written."""
 
 
 def print_json(value: Any) -> None:

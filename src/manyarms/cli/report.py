@@ -1,11 +1,14 @@
 """``manyarms report``."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..tables import Table
 from .options import command, option, written_out
+from .output import FORMATS
 from .own import lab_with
 
 
@@ -15,6 +18,7 @@ from .own import lab_with
     option("folder", type=Path, help="of the study, such as results/small-beta"),
     option("--out", type=Path, help="the page; report.html in that folder if left out"),
     option("--figures", type=Path, metavar="FOLDER", help="also figures as PNG, SVG and PDF, in there"),
+    option("--format", choices=tuple(FORMATS), help="also a table of all cells, and all tables printed as that"),
 )
 def report(options: argparse.Namespace) -> None:
     """Print what was found, and write the page and the figures."""
@@ -23,13 +27,17 @@ def report(options: argparse.Namespace) -> None:
     study = results[0].study
     again = command_of(lab, study, lab.file_of(options.folder, study), options.imports)
     found = lab.findings(results)
-    for table in (table for section in found for table in section.tables):
-        print(f"{table}\n")
+    tables = [table if isinstance(table, Table) else Table(table) for section in found for table in section.tables]
+    if options.format:
+        tables.insert(0, Table(lab.summary(results)))
+    for table in tables:
+        print(FORMATS[options.format or "text"](table), end="\n\n")
+    rest = sys.stderr if options.format else sys.stdout  # the tables alone can then be sent to a file
     path = lab.write_report(results, options.out or options.folder / "report.html", again, found)
-    print(f"The report is {path}")
+    print(f"The report is {path}", file=rest)
     if options.figures:
         for figure in lab.save_all(results, options.figures):
-            print(figure)
+            print(figure, file=rest)
 
 
 def command_of(lab: Any, study: Any, file: str, imports: Sequence[str]) -> str:

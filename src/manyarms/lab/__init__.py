@@ -31,6 +31,7 @@ from .running.files import CellResult as CellResult
 from .running.files import read_all as read_all
 from .running.files import read_result as read_result
 from .running.files import summary as summary
+from .running.frames import to_frame as to_frame
 from .running.runner import Progress as Progress
 from .running.runner import plan_of_study as plan_of_study
 from .running.runner import run as run

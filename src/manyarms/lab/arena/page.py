@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...compiled import source_digest
+from ...compiled import LOADED_SOURCES
 from ...version import __version__
 from ..figures.figures import WIDTHS, save, styled
 from ..figures.statistics import number
@@ -92,7 +92,7 @@ def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> st
         "command": text(command),
         "seed": str(arena.seed),
         "replications": f"{arena.replications:,}",
-        "sources": source_digest(),
+        "sources": LOADED_SOURCES,
         "contests": _contest_table(arena),
         "entrants": _entrant_table(arena),
     }

@@ -14,6 +14,7 @@ from ...drifts import Rotting
 from ...engine import simulate
 from ...feedbacks import Feedback
 from ...policies import SSUCB, Forager, Policy, Subsample
+from ...policies.forager import CATALOGUE
 from ...reservoirs import Empirical
 from ...world import World
 from .counts import Floats
@@ -30,7 +31,7 @@ MOST_FINALISTS = 9
 FIRST_DRAWS = 8  # that all candidates play
 SOME_ROUNDS = 250_000  # are played on a draw, or two runs if these are longer
 MOST_REPLICATIONS = 5
-LEAST_REWARD = 1e-9  # a round: nothing at all has no logarithm
+LEAST_REWARD = 0.5  # in all runs on a draw: nothing at all has no logarithm
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Candidate:
     family: str
     policy: Policy
     arms: int | None = None
+    live: Policy | None = None  # what to use, where that is called otherwise
 
     @property
     def name(self) -> str:
@@ -62,7 +64,7 @@ def candidates(rounds: int, stock: int | None, prior: tuple[float, float]) -> li
     sizes = sorted({size for size in SIZES if size < most} | ({most} if most <= SIZES[-1] or stock == most else set()))
     few = [size for size in sizes if size * rounds <= MOST_DRAWS]
     few = few if few and few[-1] >= FEWEST_FOR_THOMPSON else []
-    found = [Candidate("Forager", Forager()), Candidate("SSUCB, auto", SSUCB(beta="auto"))]
+    found = [Candidate("Forager", forager_on(stock), live=Forager()), Candidate("SSUCB, auto", SSUCB(beta="auto"))]
     for family, base, on in (
         ("Greedy", Greedy(), sizes),
         ("EpsilonGreedy", EpsilonGreedy(0.1), sizes),
@@ -71,6 +73,14 @@ def candidates(rounds: int, stock: int | None, prior: tuple[float, float]) -> li
     ):
         found += [Candidate(family, Subsample(base, beta=1.0, arms=size), size) for size in on]
     return found
+
+
+def forager_on(stock: int | None) -> Forager:
+    """`Forager` as it plays a catalogue of so many items: it knows when there is no fresh one, and remembers more."""
+    if stock is None:
+        return Forager()
+    kept = max(min(stock, CATALOGUE), Forager.keep)
+    return Forager(keep=kept, most=max(kept, Forager.most), stock=stock)
 
 
 def prior_of(catalogue: Catalogue) -> tuple[float, float]:
@@ -132,14 +142,15 @@ class Race:
                 {name: candidate.policy}, self.worlds[place], self.rounds, self.replications,
                 seed=self.seed + place, checkpoints=1,
             )  # fmt: skip
-            rewards.append(float(result.final(name, "reward").mean()) / self.rounds)
+            earned = max(float(result.final(name, "reward").mean()), LEAST_REWARD / self.replications)
+            rewards.append(earned / self.rounds)
             arms.append(float(result.final(name, "arms").mean()))
         return Earned(candidate, np.array(rewards), np.array(arms))
 
 
 def typical(rewards: Floats) -> float:
     """The geometric mean."""
-    return float(np.exp(np.log(np.maximum(rewards, LEAST_REWARD)).mean()))
+    return float(np.exp(np.log(rewards).mean()))
 
 
 def mean_reward(earned: Earned) -> float:

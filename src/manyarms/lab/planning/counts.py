@@ -160,6 +160,8 @@ def _file(pd: Any, path: Path) -> Any:
         begins = file.read(4)
     if not begins:
         raise ValueError(f"{path}: the file is empty; give one with a header and a row for each item")
+    if begins == b"PK\3\4":
+        raise ValueError(f"{path}: this looks like a file of Excel; save it as CSV")
     return _parquet(pd, path) if begins == b"PAR1" else _csv(pd, path)
 
 
@@ -206,7 +208,7 @@ def _names(read: _Source, given: dict[str, str]) -> dict[str, str]:
         if wanted is None and len(found) > 1 and len(exact) != 1:
             raise ValueError(
                 f"{read.name}: {' and '.join(map(repr, found))} could both be the {role}; say which, "
-                f"as by {_option(role)} {found[0]}"
+                f"as by {_option(role, found[0])}"
             )
         chosen = wanted or next(iter(exact or found), None)
         if chosen is not None:
@@ -215,13 +217,15 @@ def _names(read: _Source, given: dict[str, str]) -> dict[str, str]:
             more = "; if each row is one play, add a column of ones" if role == "plays" else ""
             raise ValueError(
                 f"{read.name}: no column looks like {role}; there are {there}: say which it is, "
-                f"by {_option(role)} COLUMN{more}"
+                f"by {_option(role, 'COLUMN')}{more}"
             )
     return names
 
 
-def _option(role: str) -> str:
-    return "--delay-column" if role == "delay" else f"--{role}"
+def _option(role: str, column: str) -> str:
+    """How to say what a column is called, on the command line and in Python."""
+    option = "--delay-column" if role == "delay" else f"--{role}"
+    return f"{option} {column} (in Python columns={{{role!r}: {column!r}}})"
 
 
 # ---------------------------------------------------------------- values

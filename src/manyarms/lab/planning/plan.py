@@ -15,7 +15,7 @@ from ...policies import Policy
 from ...specs import checked_seed, count
 from ...tables import Table
 from . import picture, words
-from .candidates import LEAST_REWARD, Candidate, Earned, Race, candidates, prior_of, random_player, typical, world_of
+from .candidates import Candidate, Earned, Race, candidates, prior_of, random_player, typical, world_of
 from .counts import Counts, Floats, read_counts
 from .estimate import Catalogue, Interval, estimated_catalogue, intervals
 
@@ -201,12 +201,12 @@ def prospects(earned: list[Earned], luck: Floats, past: Floats, rounds: int) -> 
     found = []
     for one in earned:
         played = one.rewards.size  # the same draws, and noise, as the best one's first
-        ahead = np.log(np.maximum(earned[0].rewards[:played], LEAST_REWARD) / np.maximum(one.rewards, LEAST_REWARD))
+        ahead = np.log(earned[0].rewards[:played] / one.rewards)
         mean, half_width = mean_and_half_width(ahead)
         found.append(
             Prospect(
                 name=one.candidate.name,
-                policy=one.candidate.policy.with_horizon(rounds),
+                policy=(one.candidate.live or one.candidate.policy).with_horizon(rounds),
                 reward=_interval(one.rewards),
                 over_random=_interval(one.rewards / luck[:played]),
                 over_past=_interval(one.rewards / past[:played]),

@@ -1,7 +1,10 @@
 """A plan in words, as a table, and as JSON."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from ...columns import RATES, look_like_rates
+from ...policies import Policy
 from ...tables import Table, number_text
 from .candidates import SIZES
 from .estimate import Interval
@@ -63,7 +66,7 @@ def advice_in_words(plan: "Plan") -> str:
     best = plan.choice
     rounds = f"{plan.simulated_rounds:,} rounds"
     lines = [
-        f"Use {best.policy.label()}.",
+        f"Use {in_python(best.policy)}.",
         f"Over {rounds} it plays about {items(best)} and should earn {rate(best.reward)} a round:",
         f"{times(best.over_random)} what random items earn, and {times(best.over_past)} what was earned so far.",
     ]
@@ -86,6 +89,15 @@ def cautions(plan: "Plan") -> list[str]:
         said.append(f"{len(plan.counts.items):,} items tell little of fresh ones: play some hundred, a few times each.")
     if plan.counts.reward.sum() < FEW_REWARDS:
         said.append(f"rewards of {plan.counts.reward.sum():,.0f} in all tell little: wait for more.")
+    if look_like_rates(plan.counts.plays.tolist(), plan.counts.reward.tolist()):
+        said.append(f"{RATES}.")
+    if plan.choice.reward.value * plan.simulated_rounds < FEW_REWARDS:
+        said.append(f"so few rewards are to be expected in {plan.simulated_rounds:,} rounds that chance decides.")
+    if plan.stock is None and plan.choice.items > len(plan.counts.items):
+        said.append(
+            f"it plays more items than the {len(plan.counts.items):,} of the file: if there are not so many, say how "
+            "many there are (--stock, or stock=)."
+        )
     if plan.simulated_rounds < plan.rounds:
         said.append(
             f"this is for the first {plan.simulated_rounds:,} of {plan.rounds:,} rounds: the longer it goes on, "
@@ -172,6 +184,18 @@ def percent(share: float) -> str:
 def items(one: "Prospect") -> str:
     """How many items it plays."""
     return f"{rounded(one.items)} items"
+
+
+def in_python(policy: Policy) -> str:
+    """A policy as one would write it.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> in_python(ma.Subsample(ma.KLUCB(), beta=1.0, arms=300))
+    'ma.Subsample(base=ma.KLUCB(), beta=1.0, arms=300)'
+    """
+    return re.sub(r"\b([A-Z]\w*)\(", r"ma.\1(", policy.label())
 
 
 def behind(one: "Prospect") -> str:

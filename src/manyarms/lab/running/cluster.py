@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from multiprocessing import resource_tracker
 from typing import Any
 
-from ...compiled import source_digest
-from ..studies.modules import import_same
+from ..studies.modules import import_same, loaded_sources
 
 
 def local_processes(where: str) -> int | None:
@@ -59,8 +58,8 @@ def cluster_executor(where: str, modules: Mapping[str, str] | None = None) -> It
             client = stack.enter_context(dask.Client(address, timeout="20s"))
         except OSError as error:
             raise OSError(f"the cluster {where} cannot be reached: {error}") from None
-        for worker, digest in client.run(source_digest).items():
-            if digest != source_digest():
+        for worker, digest in client.run(loaded_sources).items():
+            if digest != loaded_sources():
                 raise RuntimeError(f"the worker {worker} has other sources of manyarms; install the same version there")
         client.run(import_same, dict(modules or {}))
         yield client.get_executor()

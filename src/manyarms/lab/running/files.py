@@ -7,7 +7,6 @@ digest.
 """
 
 import dataclasses
-import functools
 import hashlib
 import json
 import math
@@ -21,19 +20,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ... import sources
 from ...atomic import at_once
-from ...compiled import source_digest
+from ...compiled import LOADED_SOURCES
 from ...intervals import mean_and_half_width
 from ...results import PER_ROUND, column_of, regret_and_reward
 from ...trace import COLUMNS
 from ...version import __version__
-from ..studies.modules import modules_of, source_of
+from ..studies.modules import modules_of
 from ..studies.study import Cell, Study, study_digest
 
-FORMAT = 2
-"""Files of format 1 are still read: they say all of their study, and their digest is of the values alone."""
+FORMAT = 3
+"""Earlier ones are still read. Their digest is of the values, and in format 2 also of what is said of them; files of
+format 1 say all of their study."""
 
 KEY = b"manyarms"
+UNSIGNED = "0" * 32
+"""Stands in the place of a file's digest while that is computed."""
 STUDY = "study.json"
 
 
@@ -76,7 +79,7 @@ class CellResult:
 
     def metadata(self) -> dict[str, Any]:
         """What a file says of itself: of its study only what concerns its cell."""
-        said = {
+        return {
             "format": FORMAT,
             "version": self.version,
             "sources": self.sources,
@@ -85,27 +88,24 @@ class CellResult:
             "of": self.study.digest(),
             "index": self.index,
             "first": self.first,
+            "digest": UNSIGNED,
         }
-        return said | {"digest": digest_of(self.values, said)}
 
 
-def digest_of(values: NDArray[np.float64], said: Mapping[str, Any]) -> str:
-    """Thirty-two hex digits that change with any bit of the values and with all that is said of them."""
-    digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode() if said else b"")
-    digest.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+def digest_of(*parts: bytes | memoryview) -> str:
+    """Thirty-two hex digits that change with any bit."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
     return digest.hexdigest()[:32]
-
-
-package_sources = functools.cache(source_digest)
-"""The digest of the package's sources when it was first asked for: what is loaded stays as it is."""
 
 
 def sources_of(cell: Cell) -> str:
     """A digest of the sources that play a cell: the package's, and those of specs from elsewhere."""
-    digest = hashlib.sha256(package_sources().encode())
+    digest = hashlib.sha256(LOADED_SOURCES.encode())
     for module in sorted(modules_of((cell.policy, cell.world))):
         # Typed at a prompt: nobody can say whether it is still the same.
-        digest.update(source_of(module) or os.urandom(16))
+        digest.update(sources.behind(module) or os.urandom(16))
     return digest.hexdigest()[:16]
 
 
@@ -118,9 +118,25 @@ def write_result(path: Path, result: CellResult) -> None:
     numbers = np.arange(result.first, result.first + replications, dtype=np.int64)
     columns = {"replication": np.repeat(numbers, checkpoints), "round": np.tile(result.rounds, replications)}
     columns |= {name: np.ascontiguousarray(result.column(name)).ravel() for name in COLUMNS}
-    table = pa.table(columns, metadata={KEY: json.dumps(result.metadata(), sort_keys=True).encode()})
+    table = pa.table(columns)
     with at_once(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+        with pq.ParquetWriter(temporary, table.schema, compression="zstd", write_page_checksum=True) as writer:
+            writer.write_table(table)
+            writer.add_key_value_metadata({KEY: json.dumps(result.metadata(), sort_keys=True).encode()})
+        sign(temporary)
+
+
+def signature(digest: str) -> bytes:
+    """How the digest of a file stands in it."""
+    return json.dumps({"digest": digest}).encode()[1:-1]
+
+
+def sign(path: Path) -> None:
+    """Put the digest of a file, which stands at its end, in its place."""
+    with open(path, "r+b") as file:
+        unsigned = file.read()
+        file.seek(unsigned.rindex(signature(UNSIGNED)))
+        file.write(signature(digest_of(unsigned)))
 
 
 def write_study(folder: Path, study: Study) -> None:
@@ -148,9 +164,6 @@ def read_result(path: Path, study: Study | None = None, *, alone: bool = True) -
     """
     said, rows = _contents(path)
     try:
-        described = {} if said["format"] == 1 else {name: said[name] for name in said if name != "digest"}
-        if digest_of(rows, described) != said["digest"]:
-            raise BadFile(f"{path} is damaged: its numbers are not those that were written")
         digest, index = _of(said), said.get("index", said["cell"])
         if study is None or study.digest() != digest:
             whole = json_beside(path, digest)
@@ -176,10 +189,11 @@ def read_all(paths: Iterable[Path], study: Study | None = None) -> list[CellResu
 
 
 def _contents(path: Path) -> tuple[dict[str, Any], NDArray[np.float64]]:
-    """What a file says of itself, and a row of values for each replication and checkpoint."""
+    """What a file says of itself, and a row of values for each replication and checkpoint, if nothing is damaged."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            said = json.loads((file.schema_arrow.metadata or {})[KEY])
+        data = path.read_bytes()
+        with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True) as file:
+            said = json.loads((file.metadata.metadata or {})[KEY])
             rows = np.empty((0, len(COLUMNS)))
             for name in file.schema_arrow.names:  # one by one: there may be much of them
                 column = file.read([name])[name].to_numpy()
@@ -193,9 +207,21 @@ def _contents(path: Path) -> tuple[dict[str, Any], NDArray[np.float64]]:
         raise BadFile(f"{path} is no result of manyarms") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadFile(f"{path} is damaged: {error}") from None
-    if not isinstance(said, dict) or said.get("format") not in (1, FORMAT):
-        raise BadFile(f"{path} has another format than 1 or {FORMAT}, which this version of manyarms reads")
+    if not isinstance(said, dict) or said.get("format") not in range(1, FORMAT + 1):
+        raise BadFile(f"{path} has another format than 1 to {FORMAT}, which this version of manyarms reads")
+    if said.get("digest") != _written(data, said, rows):
+        raise BadFile(f"{path} is damaged: it is not what was written")
     return said, rows
+
+
+def _written(data: bytes, said: Mapping[str, Any], rows: NDArray[np.float64]) -> str:
+    """The digest that a file should have; empty if it has none to compare with."""
+    if said["format"] == FORMAT:
+        before, own, after = data.rpartition(signature(str(said.get("digest"))))
+        return digest_of(before, signature(UNSIGNED), after) if own else ""
+    described = {name: said[name] for name in said if name != "digest"}
+    values = np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data
+    return digest_of(json.dumps(described, sort_keys=True).encode() if said["format"] == 2 else b"", values)
 
 
 def _of(said: Mapping[str, Any]) -> str:
@@ -206,7 +232,7 @@ def _of(said: Mapping[str, Any]) -> str:
 def study_digest_of(path: Path) -> str | None:
     """The digest of the study that a file says it is of; None if it is damaged or not one of ours."""
     try:
-        return _of(json.loads((pq.read_schema(path).metadata or {})[KEY]))
+        return _of(json.loads((pq.read_metadata(path).metadata or {})[KEY]))
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -3,11 +3,11 @@
 import dataclasses
 import hashlib
 import importlib
-import inspect
-import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ... import sources
+from ...compiled import LOADED_SOURCES
 from ...specs import Spec
 from .study import Cell
 
@@ -23,22 +23,20 @@ def modules_of(part: Any) -> set[str]:
     return own.union(*(modules_of(getattr(part, field.name)) for field in dataclasses.fields(part)))  # type: ignore[arg-type]
 
 
-def source_of(module: str) -> bytes | None:
-    """The source of a module as it is now; None if it was typed at a prompt."""
-    try:
-        return inspect.getsource(sys.modules[module]).encode()
-    except (KeyError, OSError, TypeError):
-        return None
+def loaded_sources() -> str:
+    """The digest of the package's sources, as they are loaded in this process."""
+    return LOADED_SOURCES
 
 
 def needed_modules(cells: Iterable[Cell]) -> dict[str, str]:
-    """The modules of one's own that play these cells, with a digest of each source.
+    """The modules that play these cells, with a digest of each source: the package, and those of one's own.
 
     What a script itself defines is left out: a worker cannot import a script by its name.
     """
     names = set().union(*(modules_of((cell.policy, cell.world)) for cell in cells))
-    sources = {name: source_of(name) for name in sorted(names - {"__main__"})}
-    return {name: _digest(source) for name, source in sources.items() if source is not None}
+    found = {name: sources.behind(name) for name in sorted(names - {"__main__"})}
+    own = {name: _digest(source) for name, source in found.items() if source is not None}
+    return {sources.PACKAGE: LOADED_SOURCES} | own
 
 
 def import_same(modules: Mapping[str, str]) -> None:
@@ -51,8 +49,12 @@ def import_same(modules: Mapping[str, str]) -> None:
                 f"a worker cannot import the module {name!r} ({error}); install it there, or put its folder on the "
                 "worker's PYTHONPATH"
             ) from None
-        if _digest(source_of(name) or b"") != digest:
-            raise ImportError(f"a worker has another version of the module {name!r}; install the same there")
+        here = LOADED_SOURCES if name == sources.PACKAGE else _digest(sources.behind(name) or b"")
+        if here != digest:
+            raise ImportError(
+                f"a worker has other sources of {name!r}, or of what it imports; install the same there. Nothing that "
+                "it played was kept"
+            )
 
 
 def _digest(source: bytes) -> str:
