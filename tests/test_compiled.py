@@ -446,3 +446,29 @@ def test_other_errors_are_left_alone():
 def test_words_of_the_compiler_in_another_form_are_shown():
     assert compiled.compiler_complaint("No such thing\n\n  as this") == "No such thing\n  as this"
     assert compiled.compiler_complaint("") == ""
+
+
+# States with other fields
+
+
+class Trio(NamedTuple):
+    first: int
+    second: int
+    third: int
+
+
+@compiled.kernel
+def each_changed(trio):
+    once = compiled.replaced(trio, first=trio.first + 1)
+    twice = compiled.replaced(once, second=once.first + 1)
+    return compiled.replaced(compiled.replaced(twice, first=10, third=30), third=twice.second + 3, first=twice.first)
+
+
+@compiled.loop
+def each_changed_compiled(trio):
+    return each_changed(trio)
+
+
+@pytest.mark.compiled
+def test_one_kernel_may_replace_different_fields_of_the_same_type():
+    assert each_changed(Trio(0, 0, 0)) == each_changed_compiled(Trio(0, 0, 0)) == Trio(1, 2, 5)

@@ -118,9 +118,13 @@ def source_digest() -> str:
     return digest.hexdigest()[:16]
 
 
+LOADED_SOURCES = source_digest()
+"""That of the sources which are loaded: files may be edited while a run goes on."""
+
+
 def cache_name() -> str:
     """The folder of this version of the sources, compiled with these settings."""
-    return source_digest() + ("-boundscheck" if numba.config.BOUNDSCHECK else "")
+    return LOADED_SOURCES + ("-boundscheck" if numba.config.BOUNDSCHECK else "")
 
 
 _CACHE_NAME = re.compile(r"[0-9a-f]{16}(-boundscheck)?")
@@ -529,6 +533,10 @@ def _compiled_replaced(state: Any, **changes: Any) -> Callable[..., Any] | None:
     if unknown:
         raise TypeError(f"{state.instance_class.__name__} has no field {unknown[0]!r}")
     parts = (f"{name}={name if name in changes else f'state.{name}'}" for name in state.fields)
+    given = ", ".join(name for name in state.fields if name in changes)
+    # Numba tells the bodies that a kernel calls apart by the types of their arguments alone: but for a default that is
+    # another for other fields, replaced(state, a=1) and replaced(state, b=1) would be taken for each other.
+    which = sum(1 << place for place, name in enumerate(state.fields) if name in changes)
     names = {"State": state.instance_class}
-    exec(f"def body(state, {', '.join(changes)}): return State({', '.join(parts)})", names)
+    exec(f"def body(state, {given}, _which={which}): return State({', '.join(parts)})", names)
     return cast(Callable[..., Any], names["body"])
