@@ -13,7 +13,7 @@ import pytest
 
 import manyarms as ma
 from manyarms import gpu
-from manyarms.arithmetic import exponential
+from manyarms.arithmetic import cosine, exponential, sine
 from manyarms.checks import BUSY_WORLD, examples
 from manyarms.compiled import compile_errors
 from manyarms.contract import register
@@ -178,13 +178,17 @@ def by_arithmetic(noise, mean, bits):
     return exponential(-noise.scale * mean) * mean + noise.scale
 
 
+def by_angle(noise, mean, bits):
+    return sine(noise.scale * mean) * mean + cosine(mean)
+
+
 def by_root(noise, mean, bits):
     return math.sqrt(mean) / 3.0 + noise.scale * mean
 
 
-@pytest.mark.parametrize("reward_of", [by_arithmetic, by_root], ids=lambda kernel: kernel.__name__)
+@pytest.mark.parametrize("reward_of", [by_arithmetic, by_angle, by_root], ids=lambda kernel: kernel.__name__)
 def test_a_kernel_with_our_functions_and_roots_is_taken(cuda, reward_of):
-    # Both multiply and add, which the compiler would join if it were allowed to.
+    # All multiply and add, which the compiler would join if it were allowed to.
     check_ptx(ptx_with_noise(cuda, reward_of))
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -12,6 +12,7 @@ import manyarms as ma
 from manyarms.compiled import loop
 from manyarms.contract import reward_of
 from manyarms.streams import bits_at, replication_key
+from tests.reference import squares
 from tests.worlds import DRAWS, check_distribution, check_share, exactly, normal_bound
 
 # Noises
@@ -68,6 +69,38 @@ def test_beta_noise(mean, concentration):
     assert noise.var() == pytest.approx(mean * (1 - mean) / (1 + concentration))
     check_distribution(rewards, noise.cdf, np.linspace(0.001, 0.999, 999))
     check_moments(rewards, noise)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("mean", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("sigma", [0.05, 1.0])
+def test_gaussian(mean, sigma):
+    rewards = rewards_of(ma.Gaussian(sigma), mean)
+    noise = stats.norm(mean, sigma)
+    check_distribution(rewards, noise.cdf, np.sort(rewards))  # which is the statistic of Kolmogorov and Smirnov
+    check_moments(rewards, noise)
+    # The tails weigh too little for that: count what is beyond four standard deviations, on each side.
+    for beyond in (rewards > mean + 4 * sigma, rewards < mean - 4 * sigma):
+        check_share(beyond.sum(), DRAWS, stats.norm.sf(4.0), tests=2)
+
+
+@exactly
+@given(mean=st.floats(0.0, 1.0), bits=st.integers(0, 2**64 - 1), sigma=st.floats(1e-3, 1e3))
+@example(mean=0.5, bits=0, sigma=1.0)
+def test_gaussian_rewards_are_those_of_box_and_muller(mean, bits, sigma):
+    first, second = (squares.uniform(squares.splitmix64(bits, step)) for step in (1, 2))
+    number = math.sqrt(-2.0 * math.log1p(-first)) * math.cos(2.0 * math.pi * second)
+    # Relative 1e-14 is 45 units in the last place; near its zeros the library's cosine is off by the rounded angle.
+    assert reward_of(ma.Gaussian(sigma).start(), mean, bits) == pytest.approx(
+        mean + sigma * number, rel=1e-14, abs=1e-14 * (mean + sigma)
+    )
+
+
+def test_regret_is_that_of_the_means_whatever_the_noise():
+    worlds = [ma.World(ma.PowerLaw(1.0), ma.Crash(0.1), noise) for noise in (ma.Exact(), ma.Gaussian(3.0))]
+    exact, noisy = (ma.simulate({"it": ma.UniformPlay()}, world, 200, seed=1, threads=1) for world in worlds)
+    assert exact.final_regret("it") == noisy.final_regret("it")
+    assert exact.final("it", "reward") != noisy.final("it", "reward")
 
 
 @exactly

@@ -1,8 +1,10 @@
 """Results: tables, frames and pictures hold the numbers that were found."""
 
+import json
 import math
 import sys
 
+import markdown_it  # which rich brings
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -12,7 +14,8 @@ import scipy.stats
 import manyarms as ma
 from manyarms.checks import BUSY_WORLD
 from manyarms.intervals import mean_and_half_width, student_t
-from manyarms.results import COLOURS, STYLES, Result
+from manyarms.results import COLOURS, LONGEST_FACT, STYLES, Result, fields_of
+from manyarms.specs import spec_from_json
 from manyarms.tables import Table
 from manyarms.trace import COLUMNS
 
@@ -194,6 +197,53 @@ def test_a_table_as_html():
     assert "<tr><td>A</td><td>0.5</td></tr>" in html
 
 
+NAMES = ["plain", "a_b", "50 % & more", "a|b", r"a\|b", "*x* [y](z)", "<b>&lt;", "$5 ~ `c`", "#1 {x^2}", "two\nlines"]
+
+
+def rows_named(names):
+    return [{"policy": name, "V_R": 1234.56 * place, "± 95 %": math.nan} for place, name in enumerate(names, -1)]
+
+
+def test_a_table_in_markdown_says_what_the_table_says():
+    # Read by a parser of CommonMark with GitHub's tables.
+    markdown = Table(rows_named(NAMES)).to_markdown()
+    tokens = markdown_it.MarkdownIt().enable("table").parse(markdown)
+    cells = ["".join(part.content for part in token.children) for token in tokens if token.type == "inline"]
+    lines = [cells[place : place + 3] for place in range(0, len(cells), 3)]
+    numbers = ["-1,235", "0", "1,235", "2,469", "3,704", "4,938", "6,173", "7,407", "8,642", "9,876"]
+    wanted = [[name.replace("\n", " "), number, "-"] for name, number in zip(NAMES, numbers, strict=True)]
+    assert lines == [["policy", "V_R", "± 95 %"], *wanted]
+    assert markdown.splitlines()[1] == "| :--- | ---: | ---: |"
+    assert Table([]).to_markdown() == "(nothing)"
+
+
+def test_a_table_in_latex():
+    lines = Table(rows_named(NAMES)).to_latex().splitlines()
+    assert lines[:4] == [r"\begin{tabular}{lrr}", r"\toprule", r"policy & V\_R & $\pm$ 95 \% \\", r"\midrule"]
+    assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
+    assert [line.removesuffix(r" & - \\").rpartition(" & ")[::2] for line in lines[4:-2]] == [
+        ("plain", "$-$1,235"),
+        (r"a\_b", "0"),
+        (r"50 \% \& more", "1,235"),
+        (r"a\textbar{}b", "2,469"),
+        (r"a\textbackslash{}\textbar{}b", "3,704"),
+        (r"{*}x{*} {[}y](z)", "4,938"),
+        (r"\textless{}b\textgreater{}\&lt;", "6,173"),
+        (r"\$5 \textasciitilde{} `c`", "7,407"),
+        (r"\#1 \{x\textasciicircum{}2\}", "8,642"),
+        ("two lines", "9,876"),
+    ]
+    assert Table([]).to_latex() == "(nothing)"
+
+
+def test_a_summary_can_be_put_into_a_paper(result):
+    summary = result.summary()
+    head, _, *lines = summary.to_markdown().splitlines()
+    assert head.startswith(r"| policy | replications | mean regret | ± 95 % |")
+    assert [line.split(" | ")[0] for line in lines] == ["| quick", "| uniform"]
+    assert summary.to_latex().count(r"\\") == 3
+
+
 @pytest.mark.parametrize("degrees", [*range(1, 40), 100, 1000, 10**6])
 def test_student_t(degrees):
     assert student_t(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees), rel=1e-4)
@@ -213,7 +263,7 @@ def test_mean_and_half_width():
 
 def test_a_frame_has_a_row_for_everything(result):
     frame = result.to_frame()
-    assert list(frame.columns) == ["policy", "replication", "round", *COLUMNS]
+    assert list(frame.columns)[:12] == ["policy", "replication", "round", *COLUMNS]
     assert len(frame) == 2 * 6 * 4
     assert frame["replication"].tolist() == [number for _ in range(2) for number in range(6) for _ in range(4)]
     assert frame["round"].tolist() == [1, 30, 60, 120] * 12
@@ -225,6 +275,46 @@ def test_a_frame_has_a_row_for_everything(result):
         assert pd.api.types.is_integer_dtype(frame[column])
     grouped = frame[frame["round"] == 120].groupby("policy")["regret"].mean()
     assert grouped["quick"] == pytest.approx(result.final_regret("quick").mean())
+
+
+def test_a_frame_can_be_grouped_by_the_fields_of_policies():
+    told = {f"{beta} {width}": ma.Subsample(ma.UCB(width), beta, arms=5) for beta in (0.5, 1) for width in (1, 2)}
+    policies = told | {"sure": ma.Subsample(ma.Greedy(), beta=1.0)}
+    found = ma.simulate(policies, BUSY_WORLD, 40, 3, seed=4, threads=1)
+    frame = found.to_frame()
+    last = frame[frame["round"] == 40]
+    grouped = last.groupby(["policy.beta", "policy.base.width"])["regret"].mean()
+    assert list(grouped.index) == [(0.5, 1.0), (0.5, 2.0), (1.0, 1.0), (1.0, 2.0)]
+    assert grouped[0.5, 2.0] == pytest.approx(found.final_regret("0.5 2").mean())
+    assert last.groupby("policy.base.type")["regret"].size().to_dict() == {"UCB": 12, "Greedy": 3}
+    assert frame["policy.arms"].isna().equals(frame["policy"] == "sure")  # missing, where a policy does without
+    assert set(frame["policy.horizon"]) == {40}  # as it was played
+    assert set(frame["policy.type"]) == {"Subsample"}
+
+
+def test_a_frame_says_all_of_the_world(result):
+    frame = result.to_frame()
+    for column, value in {
+        "horizon": 120,
+        "seed": 4,
+        "world.type": "World",
+        "world.top": 1.0,
+        "world.reservoir.type": type(BUSY_WORLD.reservoir).__name__,
+        "world.noise.type": "Bernoulli",
+    }.items():
+        assert set(frame[column]) == {value}
+    assert len(frame.columns) == len(set(frame.columns))
+
+
+def test_fields_that_are_lists_are_texts_that_stay_short():
+    phases = ma.Phases([ma.Still(), ma.Crash(0.5)], ends=[7])
+    found = fields_of("drift", phases)
+    assert [spec_from_json(drift) for drift in json.loads(found["drift.drifts"])] == [ma.Still(), ma.Crash(0.5)]
+    assert found["drift.ends"] == "[7]"
+    many, others = ([place / 10_000 for place in range(last)] for last in (9_999, 10_000))
+    texts = [fields_of("it", ma.Empirical(means))["it.means"] for means in (many, others)]
+    assert texts[0] != texts[1]
+    assert all(len(text) < LONGEST_FACT + 12 for text in texts)
 
 
 def test_a_frame_of_an_interrupted_run(empty):

@@ -294,6 +294,8 @@ BAD_INPUT = [
     (lambda: ma.BetaNoise(0), "BetaNoise", "concentration", "0"),
     (lambda: ma.BetaNoise(-1.0), "BetaNoise", "concentration", "-1.0"),
     (lambda: ma.BetaNoise("3"), "BetaNoise", "concentration", "'3'"),
+    (lambda: ma.Gaussian(0.0), "Gaussian", "sigma", "0.0"),
+    (lambda: ma.Gaussian(math.inf), "Gaussian", "sigma", "inf"),
     (lambda: ma.Crash(1.1), "Crash", "probability", "1.1"),
     (lambda: ma.Crash(-0.1), "Crash", "probability", "-0.1"),
     (lambda: ma.Crash(math.nan), "Crash", "probability", "nan"),
@@ -416,6 +418,7 @@ drifts = st.recursive(plain_drifts, spans, max_leaves=6)
 noises = st.one_of(
     st.sampled_from([ma.Bernoulli(), ma.GapUniform(), ma.Exact()]),
     st.builds(ma.BetaNoise, sizes),
+    st.builds(ma.Gaussian, sizes),
 )
 worlds = st.builds(ma.World, reservoirs, drifts, noises, fractions)
 
@@ -443,7 +446,7 @@ def test_every_kind_of_world_is_in_the_strategies():
     assert defined == {
         "World", "PowerLaw", "Uniform", "BetaDistributed", "Empirical", "Mixture", "Trending",
         "Still", "Rotting", "Rising", "Crash", "JumpAt", "Phases", "RandomWalk", "Adversary", "Turnover", "Fatigue",
-        "Stages", "Bernoulli", "GapUniform", "BetaNoise", "Exact",
+        "Stages", "Bernoulli", "GapUniform", "BetaNoise", "Gaussian", "Exact",
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from .contract import register
 from .specs import Part, Positive, exported
-from .streams import beta_draw, uniform
+from .streams import beta_draw, normal, uniform
 
 
 class Noise(Part, abstract=True):
@@ -78,6 +78,40 @@ def beta_noise_reward(noise: BetaNoise, mean: float, bits: int) -> float:
 
 
 register(BetaNoise.state_type, reward_of=beta_noise_reward)
+
+
+@dataclasses.dataclass(frozen=True)
+class Gaussian(Noise):
+    """Rewards with a normal distribution around the mean, wherever that lies.
+
+    Rewards fall outside [0, 1], and neither vanish nor grow with the mean. Regret, V and L are those of the means, as
+    always. What policies make of such rewards: docs/worlds.md.
+
+    Parameters
+    ----------
+    sigma
+        The standard deviation of a reward.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> world = ma.World(ma.PowerLaw(beta=1.0), noise=ma.Gaussian(sigma=0.1))
+    >>> result = ma.simulate(ma.UniformPlay(), world, horizon=1_000, seed=7)
+    >>> bool(abs(result.final("UniformPlay", "reward")[0] - 500) < 50)
+    True
+    """
+
+    tried_with: ClassVar = ({"sigma": 0.2},)
+
+    sigma: Positive
+
+
+def gaussian_reward(noise: Gaussian, mean: float, bits: int) -> float:
+    """The mean and a normal number."""
+    return mean + noise.sigma * normal(bits, 1)
+
+
+register(Gaussian.state_type, reward_of=gaussian_reward)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,14 +1,18 @@
 """Result: what a simulation found, as arrays, a table, a frame or a picture."""
 
 import dataclasses
+import hashlib
+import json
 import math
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .intervals import mean_and_half_width, means_and_half_widths
 from .policies.base import Policy
+from .specs import Spec
 from .tables import Table
 from .trace import COLUMNS, Log
 from .world import World
@@ -111,20 +115,22 @@ class Result:
         return Table(rows)
 
     def to_frame(self) -> Any:
-        """A tidy pandas frame: one row for each policy, replication and checkpoint."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("to_frame needs pandas: pip install 'manyarms[lab]'") from None
-        whole = dict.fromkeys(("restarts", "blocks", "arms", "L", "L_R"), "int64")
-        frames = []
-        for name, values in self.values.items():
-            frame = pd.DataFrame(values.reshape(-1, len(COLUMNS)), columns=list(COLUMNS)).astype(whole)
-            frame.insert(0, "policy", name)
-            frame.insert(1, "replication", np.repeat(self.replications[name], self.checkpoints.size))
-            frame.insert(2, "round", np.tile(self.checkpoints, len(self.replications[name])))
-            frames.append(frame)
-        return pd.concat(frames, ignore_index=True)
+        """A tidy pandas frame: one row for each policy, replication and checkpoint.
+
+        The numbers are followed by the horizon, the seed and all fields of the policy and of the world, such as
+        ``policy.type``, ``policy.beta`` and ``world.reservoir.beta``, to group by.
+        """
+        given = {"horizon": self.horizon, "seed": self.seed}
+        return frame_of(
+            Played(
+                names={"policy": name},
+                facts=given | fields_of("policy", self.policies[name]) | fields_of("world", self.world),
+                replications=self.replications[name],
+                rounds=self.checkpoints,
+                values=values,
+            )
+            for name, values in self.values.items()
+        )
 
     def plot(self, ax: Any = None, column: str = "regret", styles: dict[str, dict[str, Any]] | None = None) -> Any:
         """Curves of the mean over replications, with 95 % bands.
@@ -181,6 +187,79 @@ class Result:
             "label": plain_label(name),
         }
         draw_mean(ax, rounds, curves, shade=0.2, **(usual | style))
+
+
+# ---------------------------------------------------------------- frames
+
+
+class Played(NamedTuple):
+    """Replications of one policy in one world, for a frame."""
+
+    names: dict[str, Any]  # what stands before the numbers …
+    facts: dict[str, Any]  # … and after them
+    replications: NDArray[np.int64]
+    rounds: NDArray[np.int64]  # of the checkpoints
+    values: NDArray[np.float64]  # as in a ``Result``
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The columns of numbers, with a row for each replication and checkpoint."""
+        numbers = dict(zip(COLUMNS, self.values.reshape(-1, len(COLUMNS)).T, strict=True))
+        return {
+            "replication": np.repeat(self.replications, self.rounds.size),
+            "round": np.tile(self.rounds, len(self.replications)),
+            **{name: column.astype(np.int64) if name in WHOLE else column for name, column in numbers.items()},
+        }
+
+
+WHOLE = ("restarts", "blocks", "arms", "L", "L_R")
+"""The columns that count."""
+
+LONGEST_FACT = 200
+"""Of a text in a frame, which has it in every row: a list of thousands of means is cut, and told apart by a digest."""
+
+
+def frame_of(parts: Iterable[Played]) -> Any:
+    """A tidy pandas frame of all parts. Facts that a part does not have are missing there."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("to_frame needs pandas: pip install 'manyarms[lab]'") from None
+    parts = list(parts)
+    numbers = [part.columns() for part in parts]
+    rows = np.repeat(np.arange(len(parts)), [len(columns["round"]) for columns in numbers])
+    joined = pd.DataFrame({name: np.concatenate([columns[name] for columns in numbers]) for name in numbers[0]})
+    # A row for each part first, so that a column has one type, and then repeated.
+    names, facts = pd.DataFrame([part.names for part in parts]), pd.DataFrame([part.facts for part in parts])
+    repeated = (each.iloc[rows].reset_index(drop=True) for each in (names, facts))
+    return pd.concat([next(repeated), joined, *repeated], axis=1)
+
+
+def fields_of(name: str, spec: Spec) -> dict[str, Any]:
+    """The fields of a spec, those of specs in it too, by names with dots; lists as texts.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> fields_of("policy", ma.Subsample(base=ma.UCB(), beta=1.0, arms=9))
+    {'policy.type': 'Subsample', 'policy.base.type': 'UCB', 'policy.base.width': 2.0, 'policy.beta': 1.0,
+     'policy.arms': 9, 'policy.horizon': None}
+    """
+    return dict(_fields(name, spec.to_json()))
+
+
+def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for field, part in value.items():
+            yield from _fields(f"{name}.{field}", part)
+    elif isinstance(value, list):
+        text = json.dumps(value, ensure_ascii=False)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+        yield name, text if len(text) <= LONGEST_FACT else f"{text[:LONGEST_FACT]}… {digest}"
+    else:
+        yield name, value
+
+
+# ---------------------------------------------------------------- pictures
 
 
 def draw_mean(ax: Any, rounds: NDArray[np.int64], curves: NDArray[np.float64], shade: float, **look: Any) -> Any:

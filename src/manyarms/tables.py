@@ -1,8 +1,10 @@
-"""Tables: rows of named values, to print and to show in a notebook."""
+"""Tables: rows of named values, to print, to show in a notebook and to put into a paper."""
 
 import dataclasses
 import html
 import math
+import re
+from collections.abc import Callable
 from typing import Any
 
 
@@ -21,16 +23,60 @@ class Table:
 
     def __str__(self) -> str:
         if not self.rows:
-            return "(nothing)"
+            return NOTHING
+        lines = self._lines(str)
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        sides = [str.ljust if is_text else str.rjust for is_text in self._are_texts()]
+        columns = list(zip(sides, widths, strict=True))
+        aligned = ([side(cell, width) for cell, (side, width) in zip(line, columns, strict=True)] for line in lines)
+        return "\n".join("  ".join(line).rstrip() for line in aligned)
+
+    def to_markdown(self) -> str:
+        r"""The table in Markdown, as GitHub and most others read it; signs that mean something there are escaped.
+
+        Examples
+        --------
+        >>> print(Table([{"policy": "a|b", "V_R": 12.5}]).to_markdown())
+        | policy | V\_R |
+        | :--- | ---: |
+        | a\|b | 12.5 |
+        """
+        if not self.rows:
+            return NOTHING
+        head, *lines = self._lines(in_markdown)
+        rule = [":---" if is_text else "---:" for is_text in self._are_texts()]
+        return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *lines))
+
+    def to_latex(self) -> str:
+        r"""The table as a ``tabular`` of LaTeX, with the lines of its package booktabs; all texts are escaped.
+
+        Examples
+        --------
+        >>> print(Table([{"policy": "A & B", "V_R": -12.5, "± 95 %": 1.5}]).to_latex())
+        \begin{tabular}{lrr}
+        \toprule
+        policy & V\_R & $\pm$ 95 \% \\
+        \midrule
+        A \& B & $-$12.5 & 1.5 \\
+        \bottomrule
+        \end{tabular}
+        """
+        if not self.rows:
+            return NOTHING
+        head, *lines = (rf"{' & '.join(line)} \\" for line in self._lines(in_latex))
+        kinds = "".join("l" if is_text else "r" for is_text in self._are_texts())
+        begin, end = rf"\begin{{tabular}}{{{kinds}}}", r"\end{tabular}"
+        return "\n".join([begin, r"\toprule", head, r"\midrule", *lines, r"\bottomrule", end])
+
+    def _lines(self, written: Callable[[str], str]) -> list[list[str]]:
+        """The names of the columns, then the cells of each row, as ``written`` writes them."""
         names = list(self.rows[0])
         cells = [[_cell(row[name]) for name in names] for row in self.rows]
-        widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
-        sides = [str.ljust if isinstance(self.rows[0][name], str) else str.rjust for name in names]
-        lines = []
-        for line in [names, *cells]:
-            parts = (side(cell, width) for side, cell, width in zip(sides, line, widths, strict=True))
-            lines.append("  ".join(parts).rstrip())
-        return "\n".join(lines)
+        return [[written(cell) for cell in line] for line in [names, *cells]]
+
+    def _are_texts(self) -> list[bool]:
+        """Of each column, whether it is text: it then stands on the left."""
+        return [isinstance(value, str) for value in self.rows[0].values()]
 
     def _repr_html_(self) -> str:
         names = list(self.rows[0]) if self.rows else []
@@ -40,6 +86,51 @@ class Table:
             for row in self.rows
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+NOTHING = "(nothing)"
+"""A table without rows."""
+
+LATEX = str.maketrans(
+    {sign: rf"\{sign}" for sign in "&%$#_{}"}
+    | {sign: f"{{{sign}}}" for sign in "[*"}  # after the end of a line they would belong to it
+    | {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': "''",
+        "±": r"$\pm$",
+        "·": r"$\cdot$",
+        "…": r"\ldots{}",
+        "\n": " ",
+    }
+)
+"""What is written for signs that LaTeX takes for something else, or has no letter for."""
+
+
+def in_latex(text: str) -> str:
+    r"""A text, or a number as a text, as LaTeX shows it.
+
+    Examples
+    --------
+    >>> print(in_latex("50 % of {V_R}"), in_latex("-12.35"))
+    50 \% of \{V\_R\} $-$12.35
+    """
+    return re.sub(r"^-(?=\d)", "$-$", text.translate(LATEX))
+
+
+def in_markdown(text: str) -> str:
+    r"""A text as Markdown shows it.
+
+    Examples
+    --------
+    >>> print(in_markdown("V_R | <b>"))
+    V\_R \| \<b\>
+    """
+    return re.sub(r"([\\`*_\[\]<>|$~&])", r"\\\1", text.replace("\n", " "))
 
 
 DIGITS, WHOLE = 4, 999.95
