@@ -1,5 +1,6 @@
 """For tests of policies and bases: the comparison with their slow twins, and what Hypothesis draws for it."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -144,8 +145,9 @@ def blackboxes(base, **fields):
     )
 
 
-def subsamples(base):
-    return st.builds(ma.Subsample, base=base, beta=betas_or_auto, arms=maybe(1, 2, 3, 17, 64), horizon=told_horizons)
+def subsamples(base, **fields):
+    fields = {"beta": betas_or_auto} | fields
+    return st.builds(ma.Subsample, base=base, arms=maybe(1, 2, 3, 17, 64), horizon=told_horizons, **fields)
 
 
 ssucbs = st.builds(
@@ -172,5 +174,17 @@ def plays_as_its_twin(specs, worlds, horizons=horizons, examples=60):
     @given(specs, worlds, horizons, seeds)
     def test(spec, world, horizon, seed):
         check_same(spec, world, horizon, seed)
+
+    return test
+
+
+def plays_plainly_as_its_twin(specs, worlds, horizons=horizons, examples=20):
+    """The same of the kernels as plain Python, for types that nothing else plays: to compile them takes too long."""
+
+    @pytest.mark.once
+    @settings(deadline=None, derandomize=True, max_examples=examples)
+    @given(specs, worlds, horizons, seeds)
+    def test(spec, world, horizon, seed):
+        check_plainly(spec, world, horizon, seed)
 
     return test

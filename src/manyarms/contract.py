@@ -159,6 +159,12 @@ expected = verb("expected", default=lambda base, slot: math.nan)
 revise = verb("revise", default=lambda base, slot, plays, total: base)
 # counted(base, reward) -> a reward as the base adds it up: what is taken back is what was added.
 counted = verb("counted", default=lambda base, reward: reward)
+# amend(base, slot, learned, reward) -> base. A play that it learned to have paid ``learned`` paid ``reward``. For bases
+# that add up more than rewards, which the difference of the two does not tell.
+amend = verb(
+    "amend",
+    default=lambda base, slot, learned, reward: revise(base, slot, 0, counted(base, reward) - counted(base, learned)),
+)
 # best_among(base, key, round, allowed, arms) -> (slot, probability). The best of the allowed slots below ``arms``; -1
 # if there is none. By default that with the largest expected reward; those that were never played come first.
 best_among = verb("best_among", default=lambda base, key, asked, allowed, arms: best_by_mean(base, allowed, arms))

@@ -16,9 +16,13 @@ def tenures_of(spec, reward, rounds):
     return np.unique(arms, return_counts=True)[1].tolist()
 
 
+def begun(spec, rounds=100):
+    """The state with which a run of so many rounds begins."""
+    return begin(spec.with_horizon(rounds).start(rounds), 0)
+
+
 def choices_of(spec, reward, rounds):
-    spec = spec.with_horizon(rounds)
-    state = begin(spec.start(rounds), 0)
+    state = begun(spec, rounds)
     choices = []
     for round in range(1, rounds + 1):
         choices.append(ask(state, round))

@@ -215,7 +215,12 @@ def test_the_reservoir_goes_on_learning_when_more_arms_are_held_than_remembered_
 
 
 specs = st.integers(1, 40).flatmap(
-    lambda keep: st.builds(ma.Forager, keep=st.just(keep), most=st.sampled_from([keep, keep + 3, 10 * keep]))
+    lambda keep: st.builds(
+        ma.Forager,
+        keep=st.just(keep),
+        most=st.sampled_from([keep, keep + 3, 10 * keep]),
+        stock=st.sampled_from([None, None, 1, 3, keep, 3 * keep]),
+    )
 )
 crashing = st.builds(
     ma.World,

@@ -34,7 +34,7 @@ def by_variation(t, b, total):
 
 @in_decimals
 def blackbox_below_one(t, number, total):
-    """sqrt((L+1) T) /\\ (V^{1/3} T^{2/3} + sqrt(T)): the second display of the theorem of Section 4.3."""
+    """sqrt((L+1) T) /\\ (V^{1/3} T^{2/3} + sqrt(T)): the second display of Theorem 2."""
     return min(((number + 1) * t).sqrt(), total ** (1 / Decimal(3)) * t ** (2 / Decimal(3)) + t.sqrt())
 
 

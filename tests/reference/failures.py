@@ -1,4 +1,4 @@
-"""Berry, Chen, Zame, Heath & Shepp (1997): k failures, and runs of m successes with and without recall.
+"""Berry, Chen, Zame, Heath & Shepp (1997): k failures, runs of m successes with and without recall, N-learning.
 
 A reward below 1 is a failure.
 """
@@ -6,8 +6,10 @@ A reward below 1 is a failure.
 import functools
 import itertools
 import math
+from decimal import Decimal, localcontext
 
 from .late import counts_answers
+from .sizes import ceiling, exact_log
 from .twins import known, twin_of
 
 
@@ -52,6 +54,40 @@ def m_run(counts, *, run, recall, horizon):
                 counts.arms += 1
 
 
+def learning_rounds(length):
+    """ceil(sqrt(n) log n), at least 1."""
+    with localcontext(prec=60):
+        return max(ceiling(Decimal(length).sqrt() * exact_log(length, "e")), 1)
+
+
+@counts_answers
+def n_learning(counts, *, learning, horizon):
+    """``learning`` is N in place of the rule; ``horizon`` is None when unknown."""
+    for rank in itertools.count(1):  # without a horizon one turn for each block of 2, 4, 8, … rounds, else only one
+        length = 2**rank if horizon is None else horizon
+        n = learning_rounds(length) if learning is None else learning
+        counts.blocks += 1
+        runs = {}  # arm -> its successes before its failure
+        arm, successes, stays = counts.arms, 0, False
+        counts.arms += 1
+        for t in range(1, length + 1) if horizon is None else itertools.count(1):
+            heard = yield arm, 1.0
+            if t == length and horizon is None:
+                break  # nothing can follow from the last reward of a block
+            if stays or heard.ask.arm != arm:  # of an arm that was left, it is too late
+                continue
+            if heard.reward >= 1.0:
+                successes += 1
+                continue
+            runs[arm] = successes
+            if t >= n:
+                arm = max(runs, key=runs.get)  # the first of several
+                stays = True
+            else:
+                arm, successes = counts.arms, 0
+                counts.arms += 1
+
+
 @twin_of("KFailure")
 def new_k_failure(spec, setting):
     return functools.partial(k_failure, failures=spec.failures)
@@ -60,3 +96,8 @@ def new_k_failure(spec, setting):
 @twin_of("MRun")
 def new_m_run(spec, setting):
     return functools.partial(m_run, run=spec.run, recall=spec.recall, horizon=known(spec, setting.rounds))
+
+
+@twin_of("NLearning")
+def new_n_learning(spec, setting):
+    return functools.partial(n_learning, learning=spec.learning, horizon=known(spec, setting.rounds))

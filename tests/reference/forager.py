@@ -448,8 +448,9 @@ class Arm:
 class Forager:
     """``arm`` is the next one to play; ``told`` takes the reward of any that was ever asked for."""
 
-    def __init__(self, keep, most):
+    def __init__(self, keep, most, stock=None):
         self.keep, self.most = keep, most
+        self.stock = math.inf if stock is None else stock
         self.grid = Grid(0.0, WIDEST)
         self.watch = Watch()
         self.reservoir = Reservoir(self.grid)
@@ -701,13 +702,22 @@ class Forager:
         self.promise_all()
         hopeful = self.leaders["promise"]
         place = None
-        if hopeful.promise <= self.reservoir.excess(self.target):
+        has_fresh = self.drawn < self.stock
+        if has_fresh and hopeful.promise <= self.reservoir.excess(self.target):
             if self.arm is not None and self.arm.plays == 0 and not self.arm.asks:
                 return self.arm  # it was drawn, and nobody has asked for it yet
             place = self.free_place()
         if place is not None:
             return self.fresh(place)
-        return hopeful if hopeful.promise >= 0.0 else best
+        if hopeful.promise < 0.0:
+            return best
+        return hopeful if has_fresh or self.is_worth_a_try(hopeful, best) else best
+
+    def is_worth_a_try(self, hopeful, best):
+        """Whether what it may find, had for as many plays as arms have behind them, exceeds what the try costs."""
+        # Beyond its credit, an arm is believed to be worth 1 less than it is.
+        worth = {arm: arm.believed + (arm.believed < 0.0) for arm in (hopeful, best)}
+        return hopeful.promise * self.stay > worth[best] - worth[hopeful]
 
     def free_place(self):
         """One more; or that of the arm with the least mean that has no open asks, the first of several; else None."""

@@ -41,7 +41,7 @@ def elimination_size(m, beta, horizon, log_base, log_factor, cap):
 
 
 def blackbox_size(m, beta, horizon, log_base, log_factor):
-    """Theorem 1: S_m = ceil(2^(m beta / (beta+1))) for beta >= 1, ceil(2^(m beta / 2)) below; at most 2^m.
+    """Theorem 2: S_m = ceil(2^(m beta / (beta+1))) for beta >= 1, ceil(2^(m beta / 2)) below; at most 2^m.
 
     With ``log_factor``, times log(T)^(1 / (beta+1)) or log(T) before it is rounded.
     """

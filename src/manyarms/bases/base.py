@@ -23,10 +23,15 @@ class Base(Spec, abc.ABC, abstract=True):
     kind: ClassVar[str] = "base"
     is_scattered: ClassVar[bool] = False  # as for policies
     takes_corrections: ClassVar[bool] = True  # as for policies: there is a kernel ``revise``
+    is_random: ClassVar[bool] = False  # as for policies: it draws, with probabilities that it states
 
     @abc.abstractmethod
     def start(self, slots: int) -> Any:
         """A state with arrays for ``slots`` arms. ``renew`` it before the first pick."""
+
+    def chance_among(self, state: Any, slot: int, allowed: NDArray[np.bool_]) -> float:
+        """Of one that is random: the probability of a slot, if the allowed ones may be picked."""
+        return 0.0
 
 
 class Rewards(NamedTuple):

@@ -13,6 +13,9 @@ Deviations: every arm is played once first. Probabilities are stated: epsilon / 
 import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..compiled import kernel, replaced
 from ..contract import Choice, expected, plays_of, register
 from ..contract import best_among as best_among_greedily
@@ -50,6 +53,7 @@ class EpsilonGreedy(Base):
     EpsilonGreedy(epsilon=0.05)
     """
 
+    is_random: ClassVar[bool] = True
     tried_with: ClassVar = ({"epsilon": 0.2},)
 
     epsilon: Fraction = 0.1
@@ -57,6 +61,15 @@ class EpsilonGreedy(Base):
     def start(self, slots: int) -> EpsilonGreedyState:
         """A state with arrays for ``slots`` arms."""
         return EpsilonGreedyState(greedy=Greedy().start(slots), epsilon=self.epsilon)
+
+    def chance_among(self, state: EpsilonGreedyState, slot: int, allowed: NDArray[np.bool_]) -> float:
+        """Its share of the plays at random, and all others if it is the best."""
+        if not allowed[slot]:
+            return 0.0
+        best, _ = best_among_greedily(state.greedy, 0, 1, allowed, len(allowed))
+        if plays_of(state.greedy, best) == 0:
+            return 1.0 if slot == best else 0.0
+        return float(state.epsilon / allowed.sum() + (1.0 - state.epsilon if slot == best else 0.0))
 
 
 def renew(base: EpsilonGreedyState, arms: int, horizon: float, log_horizon: float) -> EpsilonGreedyState:

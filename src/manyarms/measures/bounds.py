@@ -35,7 +35,7 @@ Rate = float | Floats
 def stationary_rate(horizon: ArrayLike, beta: ArrayLike, *, logs: bool = False) -> Rate:
     """T^(beta / (beta + 1)): regret when nothing changes, at best and at least.
 
-    Upper: one episode in the theorem of Section 5.3, with (log2 T)^3. Lower: Wang, Audibert & Munos (2008), Theorem 3,
+    Upper: one episode in Theorem 4, with (log2 T)^3. Lower: Wang, Audibert & Munos (2008), Theorem 3,
     as cited in Section 5.2; no logarithm. Hidden: constants.
 
     Parameters
@@ -97,7 +97,7 @@ def blackbox_rate(
     variation: ArrayLike | None = None,
     logs: bool = False,
 ) -> Rate:
-    """The most that `Blackbox` may lose, with probability 1 - O(1/T): the theorem of Section 4.3.
+    """The most that `Blackbox` may lose, with probability 1 - O(1/T): Theorem 2.
 
     The smaller of ``changes_rate`` in L and ``variation_rate`` in V for beta >= 1; for beta < 1 the same with 1 in
     place of beta, which is worse than need be. Hidden: kappa_1, kappa_2, C_0, C_1 and, without ``logs``, (log2 T)^3.
@@ -121,7 +121,7 @@ def elimination_rate(
     rotting_variation: ArrayLike | None = None,
     logs: bool = False,
 ) -> Rate:
-    """The most that `Elimination` may lose, with probability 1 - 1/T: the corollary of Section 5.3.
+    """The most that `Elimination` may lose, with probability 1 - 1/T: Corollary 5.
 
     The smaller of ``changes_rate`` in the number of significant shifts and ``variation_rate`` in V_R, for every beta.
     Hidden: kappa_1, C_2 and, without ``logs``, (log2 T)^3. Shifts count with what ``significant_shifts`` leaves open.
@@ -192,7 +192,7 @@ def aucbt_asw_rate(
 
 
 def episodes_rate(lengths: ArrayLike, beta: ArrayLike, *, logs: bool = False) -> Rate:
-    """The sum of n^(beta / (beta + 1)) over episodes of n rounds: the theorem of Section 5.3, for `Elimination`.
+    """The sum of n^(beta / (beta + 1)) over episodes of n rounds: Theorem 4, for `Elimination`.
 
     Also the middle of the proof for `Blackbox`, beta >= 1 (Section A.3). Hidden: kappa_1, C_2 and, without ``logs``,
     (log2 T)^3, where T is the sum of ``lengths``, the rounds of each episode. For an array of ``beta`` there is one sum

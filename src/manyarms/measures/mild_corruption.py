@@ -1,7 +1,6 @@
 """Mild corruption: how far the arms of a block are from standing still.
 
-Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits", Section 4.2, the definition of mild
-corruption.
+Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits", Definition 1 (Section 4.2).
 
 Symbols: alpha -> level.
 """

@@ -5,7 +5,7 @@ are the first n^(beta / (beta + 1)) arms sampled in a window of n rounds; too mu
 kappa on an interval of n rounds, counted in gaps. The number of shifts in T rounds enters the regret bound of
 ``Elimination``.
 
-Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits", the definition of a significant shift;
+Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits", Definition 3, a significant shift;
 for finitely many arms, Suk & Kpotufe, "Tracking Most Significant Arm Switches in Bandits" (2022).
 
 Symbols: tau_i -> the rounds of the shifts; kappa_1 -> kappa; mu_t(a_t) -> means; mu_(t+1)(a_t) -> next_means.

@@ -17,8 +17,7 @@ rewards of a block are those of its own rounds, where the paper's listing also t
 C is "large enough" in the paper and 1 here, which suffices for rewards in [-1, 1] (see
 ``scale``). Without a horizon, the run is cut into periods of 2, 4, 8, … rounds, each with its own
 H, thresholds and fresh weights (the doubling trick). A known horizon that has passed changes
-nothing: blocks go on. A horizon of 1 counts as 2, so that log H is not 0. Weights are kept
-as logarithms, which do not overflow.
+nothing: blocks go on. A horizon of 1 counts as 2, so that log H is not 0. EXP3 is in `policies.exp3`.
 """
 
 import dataclasses
@@ -28,13 +27,23 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import binary_log, ceiling, exponential, natural_log
+from ..arithmetic import binary_log, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
 from ..specs import Fraction, Positive, among, fraction, positive
-from ..streams import UNSET_KEY, bits_at, uniform
+from ..streams import UNSET_KEY, bits_at
 from . import blocks
 from .base import DOUBLING, Horizon, OneArmPolicy
+from .exp3 import (
+    NO_PERIOD,
+    Period,
+    credit,
+    drawn_threshold,
+    forget_weights,
+    length_of_blocks,
+    mixing_for,
+    rounds_of_period,
+)
 from .windows import falls_short, fill_bonuses
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -55,21 +64,6 @@ class AUCBTASWSettings(NamedTuple):
     scale_of_run: bool  # whether C is multiplied by log T, not log H
     top: float
     horizon: int = 0  # 0: unknown
-
-
-class Period(NamedTuple):
-    """What follows from T. One for the whole run if T is known."""
-
-    rank: int  # 1, 2, 3, …
-    end: int  # the last round of the period; 0: none
-    block_length: int  # H
-    thresholds: int  # B
-    mixing: float  # alpha
-    reward_scale: float  # N_0
-
-
-NO_PERIOD = Period(rank=0, end=0, block_length=0, thresholds=0, mixing=0.0, reward_scale=0.0)
-"""Before the first."""
 
 
 class AUCBTASWState(NamedTuple):
@@ -187,25 +181,18 @@ class AUCBTASW(OneArmPolicy):
 
 @kernel
 def period_of(settings: AUCBTASWSettings, rank: int) -> Period:
-    """The period of this rank: 2^rank rounds after the 2^rank - 2 of those before; or all rounds, if T is known."""
-    rounds = 1 << rank
-    end = 2 * rounds - 2
-    if settings.horizon > 0:
-        rounds = max(settings.horizon, 2)
-        end = 0
-    length = ceiling(math.sqrt(float(rounds)))
-    log_length = natural_log(float(length))
+    """What follows from T: of the period of this rank, or of the whole run."""
+    rounds, end = rounds_of_period(settings.horizon, rank)
+    length = length_of_blocks(rounds)
     log_rounds = natural_log(float(rounds))
+    log_term = log_rounds if settings.scale_of_run else natural_log(float(length))
     size = max(blocks.rounded_up(settings.depth * binary_log(float(length))), 1)
-    number = (rounds - 1) // length + 1  # of blocks
-    mixing = math.sqrt(size * natural_log(float(size)) / ((math.e - 1.0) * number))
-    log_term = log_rounds if settings.scale_of_run else log_length
     return Period(
         rank=rank,
         end=end,
         block_length=length,
         thresholds=size,
-        mixing=min(mixing, 1.0),
+        mixing=mixing_for(size, rounds, length),
         reward_scale=settings.scale * length * log_term + 4.0 * math.sqrt(length * log_rounds),
     )
 
@@ -220,32 +207,11 @@ def threshold(settings: AUCBTASWSettings, place: int) -> float:
 
 
 @kernel
-def drawn_threshold(log_weights: Any, period: Period, bits: int) -> tuple[int, float]:
-    """EXP3: which threshold, and the probability (1 - alpha) w / (sum of w) + alpha / B with which it is drawn."""
-    greatest = log_weights[0]
-    for place in range(1, period.thresholds):
-        greatest = max(greatest, log_weights[place])
-    total = 0.0
-    for place in range(period.thresholds):
-        total += exponential(log_weights[place] - greatest)
-    place = -1
-    probability = 0.0
-    left = uniform(bits)
-    while left >= 0.0 and place < period.thresholds - 1:
-        place += 1
-        share = exponential(log_weights[place] - greatest) / total
-        probability = (1.0 - period.mixing) * share + period.mixing / period.thresholds
-        left -= probability
-    return place, probability
-
-
-@kernel
 def open_period(state: AUCBTASWState, rank: int) -> Period:
     """The bonuses and equal weights of a period; return its numbers."""
     period = period_of(state.settings, rank)
     fill_bonuses(state.bonuses, state.settings.width, natural_log(float(period.block_length)))
-    for place in range(period.thresholds):
-        state.log_weights[place] = 0.0
+    forget_weights(state.log_weights, period)
     return period
 
 
@@ -276,8 +242,7 @@ def open_block(state: AUCBTASWState, period: Period) -> AUCBTASWState:
 def close_block(state: AUCBTASWState) -> AUCBTASWState:
     """Let EXP3 learn what the block earned, and open the next one, in a new period if this one is over."""
     period = state.period
-    weight = period.mixing / (period.thresholds * state.probability)
-    state.log_weights[state.place] += weight * (0.5 + state.earned / period.reward_scale)
+    credit(state.log_weights, period, state.place, state.probability, state.earned)
     if rarely(blocks.played_rounds(state.block) == period.end):
         period = open_period(state, period.rank + 1)
     return open_block(state, period)

@@ -101,8 +101,8 @@ class Policy(Spec, abc.ABC, abstract=True):
         """Whether it chooses at random, with probabilities that it states."""
         return False
 
-    def chance_of(self, choice: Any, state: Any, slot: int) -> float:
-        """With what probability the arm in another slot would have been chosen in place of this choice."""
+    def chance_of(self, state: Any, slot: int, allowed: NDArray[np.bool_]) -> float:
+        """With what probability it asks for the arm in a slot, if it may ask for those in the allowed slots."""
         return 0.0
 
     def can_draw(self, state: Any) -> bool:

@@ -6,7 +6,7 @@ below what a stationary world would cost, all is well. When they exceed it, some
 restart from the smallest block.
 
 Source: Suk & Kim, "Tracking Most Significant Shifts in Infinite-Armed Bandits", Algorithm 1,
-with the subsampling rates of its Theorem 1.
+with the subsampling rates of its Theorem 2.
 
 Symbols: m -> block.rank; A_m -> the slots 0 … block.size - 1; S_m -> subsample_size;
 C_1 -> threshold (spec), restart_limit; log -> logarithm to log_base;
@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from ..arithmetic import power
 from ..bases.base import Base
-from ..bases.epsilon_greedy import EpsilonGreedy
 from ..bases.ucb import UCB, Greedy
 from ..compiled import kernel, place_in, rarely, replaced
 from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register, relocate, renew, verb
@@ -226,15 +225,6 @@ class Blackbox(tails.SubsamplingPolicy):
     def kept_arms(self, state: BlackboxState) -> NDArray[np.int64]:
         """The arms of the open block."""
         return np.sort(self.arms_in_slots(state))
-
-    @property
-    def is_random(self) -> bool:
-        """If its base is."""
-        return isinstance(getattr(self, "base", None), EpsilonGreedy)
-
-    def chance_of(self, choice: Choice, state: BlackboxState, slot: int) -> float:
-        """That of `EpsilonGreedy` to choose any; other bases have one choice, or no closed form for it."""
-        return float(getattr(state.base, "epsilon", 0.0)) / max(state.block.size, 1)
 
     def arms_in_slots(self, state: BlackboxState) -> NDArray[np.int64]:
         """Those that stayed, and then the fresh ones."""

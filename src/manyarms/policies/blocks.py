@@ -12,9 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import ceiling
+from ..arithmetic import ceiling, floor
 from ..compiled import kernel, replaced
-from ..contract import Choice, Counts, best_among, counted, expected, learn, no_choice, pick, register, revise, tell
+from ..contract import (
+    Choice,
+    Counts,
+    amend,
+    best_among,
+    counted,
+    expected,
+    learn,
+    no_choice,
+    pick,
+    register,
+    revise,
+    tell,
+)
 
 NO_COUNTS = Counts(restarts=0, blocks=0, arms=0, ignored=0)
 
@@ -97,6 +110,12 @@ def rounded_up(value: float) -> int:
 
 
 @kernel
+def rounded_down(value: float) -> int:
+    """The floor, forgiving it too: 3 · 100^(1/2) is 30, not 30 - 1e-15."""
+    return floor(value * (1.0 + 1e-12))
+
+
+@kernel
 def assumed_horizon(known: int, rounds: int) -> float:
     """The horizon to reckon with: the known one, or (known = 0) the power of two that covers ``rounds``."""
     if known > 0:
@@ -158,7 +177,7 @@ def base_after_answer(base: Any, choice: Choice, presumed: float, reward: float)
     """The play paid that."""
     if math.isnan(presumed):
         return learn(base, choice, reward)
-    return revise(base, choice.slot, 0, counted(base, reward) - counted(base, presumed))
+    return amend(base, choice.slot, presumed, reward)
 
 
 @kernel

@@ -186,9 +186,9 @@ class Elimination(tails.SubsamplingPolicy):
         """All live arms are equally likely."""
         return True
 
-    def chance_of(self, choice: Choice, state: EliminationState, slot: int) -> float:
+    def chance_of(self, state: EliminationState, slot: int, allowed: NDArray[np.bool_]) -> float:
         """All are equally likely."""
-        return choice.probability
+        return 1.0 / float(allowed.sum()) if allowed[slot] else 0.0
 
     def arms_in_slots(self, state: EliminationState) -> NDArray[np.int64]:
         """The live arms, which fill the first slots."""

@@ -102,6 +102,9 @@ LONG = 64
 CATALOGUE = 4096
 """With a catalogue of items, so many arms are remembered, at least."""
 
+ENDLESS = 2**62
+"""A stock that nobody gets to the end of."""
+
 NONE = -1
 """No slot; and in place of a target, none."""
 
@@ -125,6 +128,7 @@ class ForagerState(NamedTuple):
 
     keep: int
     slots: int
+    stock: int  # how many arms there are
     grid: Grid
     watch: Watch
     reservoir: LearnedReservoir
@@ -154,7 +158,7 @@ class ForagerState(NamedTuple):
     promised: float = float(NONE)  # the target when all promises were computed
     changed: int = NONE  # the slot whose promise is to be computed
     slot: int = 0  # of the arm to play next
-    is_supplied: int = 1  # whether there are fresh arms
+    is_supplied: int = 1  # whether fresh arms can be had
     round: int = 0  # the last one whose ask was left open
     counts: Counts = NO_COUNTS
 
@@ -169,6 +173,8 @@ class Forager(Policy):
         So many arms are remembered; more only while all of them have open asks.
     most
         The most arms it remembers in that case.
+    stock
+        How many arms there are; None: no end of them. For simulations: a live bandit counts its items itself.
 
     Notes
     -----
@@ -186,16 +192,22 @@ class Forager(Policy):
     True
     """
 
-    kept_settings: ClassVar = ("keep", "slots")
+    kept_settings: ClassVar = ("keep", "slots", "stock")
     tried_with: ClassVar = ({}, {"keep": 2, "most": 3})
 
     keep: Count = 32
     most: Count = 256
+    stock: Count | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.most < self.keep:
             raise ValueError(f"Forager: most must be at least keep ({self.keep}), not {self.most}")
+
+    def to_json(self) -> dict[str, Any]:
+        """The spec as plain JSON values, which name its random numbers: without a stock as before there was one."""
+        values = super().to_json()
+        return values if self.stock is not None else {name: values[name] for name in values if name != "stock"}
 
     @property
     def is_scattered(self) -> bool:
@@ -216,6 +228,7 @@ class Forager(Policy):
         return ForagerState(
             keep=self.keep,
             slots=slots,
+            stock=ENDLESS if self.stock is None else self.stock,
             grid=new_grid(),
             watch=new_watch(),
             reservoir=new_reservoir(),
@@ -249,7 +262,7 @@ class Forager(Policy):
 
     def with_catalogue(self) -> Self:
         """Items may run out, and then those that were left are all there is: more of them are remembered."""
-        return self.replace(keep=max(self.keep, CATALOGUE), most=max(self.most, CATALOGUE))
+        return self.replace(keep=max(self.keep, CATALOGUE), most=max(self.most, CATALOGUE), stock=None)
 
     def explain(self, state: ForagerState) -> dict[str, Any]:
         """What it knows, in numbers and in words (`insight`); it never restarts."""
@@ -659,6 +672,12 @@ def is_worth_a_try(state: ForagerState, hope: int, promise: float, best: int) ->
 
 
 @kernel
+def has_fresh_arms(state: ForagerState) -> Any:
+    """Whether there is an arm that was never drawn."""
+    return state.is_supplied == 1 and state.counts.arms < state.stock
+
+
+@kernel
 def with_next_arm(state: ForagerState) -> ForagerState:
     """The best arm if it is good enough; else the most promising, if it promises more than a fresh one; else that.
 
@@ -668,15 +687,14 @@ def with_next_arm(state: ForagerState) -> ForagerState:
         return replaced(state, slot=state.best.slot)
     seen = with_promises(state)
     slot = NONE
-    if seen.is_supplied == 1 and seen.promises[seen.hope.slot] <= fresh_excess(seen.reservoir, seen.grid, seen.target):
+    has_fresh = has_fresh_arms(seen)
+    if has_fresh and seen.promises[seen.hope.slot] <= fresh_excess(seen.reservoir, seen.grid, seen.target):
         if is_untouched(seen, seen.slot):
             return seen
         slot = free_slot(seen)
     if slot < 0:
         promise = seen.promises[seen.hope.slot]
-        is_hopeful = promise >= 0.0 and (
-            seen.is_supplied == 1 or is_worth_a_try(seen, seen.hope.slot, promise, seen.best.slot)
-        )
+        is_hopeful = promise >= 0.0 and (has_fresh or is_worth_a_try(seen, seen.hope.slot, promise, seen.best.slot))
         return replaced(seen, slot=seen.hope.slot if is_hopeful else seen.best.slot)
     return with_fresh_arm(seen, slot)
 

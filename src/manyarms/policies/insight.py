@@ -43,7 +43,7 @@ def insight(state: "ForagerState", dispersion: float) -> dict[str, Any]:
         "change_of_late": change_of_model(state.watch, better),
         "noise": {"are_coins": bool(state.noise.is_coin), "dispersion": float(dispersion)},
         "kept_arms": kept_arms(state),
-        "has_fresh": bool(state.is_supplied),
+        "has_fresh": bool(state.is_supplied and state.counts.arms < state.stock),
         "open_asks": int(state.open.numbers[: state.used].sum()),
     }
     return numbers | {"in_words": " ".join(sentences(numbers))}

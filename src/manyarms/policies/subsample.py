@@ -9,7 +9,8 @@ Multi-Armed Bandit with Many Arms" (NeurIPS 2020): SSUCB and SS-Greedy.
 Symbols: K -> block.size; T -> horizon.
 
 Deviations: without a horizon, the run is cut into blocks of doubling length, each with a fresh
-subsample of the size that fits its length (the doubling trick). Bases are told natural logarithms.
+subsample of the size that fits its length (the doubling trick). Bases are told natural logarithms. Sizes are rounded
+up; the authors' code rounds down, and has T^(beta / 2) arms at every beta.
 With ``beta="auto"`` and a horizon, a pilot comes first: ceil(sqrt(T)) rounds on half as many arms, which cost no
 more than the order of the regret that is proved, at any beta. The estimate after it (`policies.tail`) decides how
 many arms are drawn for the rest of the run. Without a horizon, beta is estimated anew for every block.
@@ -26,7 +27,6 @@ from numpy.typing import NDArray
 from ..arithmetic import binary_log, ceiling, natural_log, power
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
-from ..bases.epsilon_greedy import EpsilonGreedy
 from ..bases.ucb import Greedy
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, begin, renew, revise
@@ -220,15 +220,6 @@ class FixedSubsample(tails.SubsamplingPolicy, abstract=True):
         """The subsample."""
         return np.arange(state.first_arm, state.first_arm + state.block.size)
 
-    @property
-    def is_random(self) -> bool:
-        """If its base is."""
-        return isinstance(getattr(self, "base", None), EpsilonGreedy)
-
-    def chance_of(self, choice: Choice, state: SubsampleState, slot: int) -> float:
-        """That of `EpsilonGreedy` to choose any; other bases have one choice, or no closed form for it."""
-        return float(getattr(state.base, "epsilon", 0.0)) / max(state.block.size, 1)
-
     def arms_in_slots(self, state: SubsampleState) -> NDArray[np.int64]:
         """The subsample, too."""
         return self.kept_arms(state)
@@ -283,7 +274,7 @@ class Subsample(FixedSubsample):
 
 
 SSUCB_PRESETS: dict[str, dict[str, Any]] = {
-    # Bayati et al., for noise of unit scale.
+    # Bayati et al., for noise of unit scale; on coins their code has 0.5.
     "paper": {"sigma": 1.0},
     # Behind the published figure of Suk & Kim: floor(max(sqrt(T), T^(beta / (beta + 1)))) arms.
     "published": {"sigma": 1.0},
@@ -306,7 +297,8 @@ class SSUCB(FixedSubsample):
         Where the settings left at None come from: ``"calibrated"``, ``"paper"`` (Bayati et
         al.) or ``"published"`` (as behind the figure of Suk & Kim).
     sigma
-        The scale of the noise in the index.
+        The scale of the noise in the index. It is 1 with preset ``"paper"``, for noise of unit scale; on coins Bayati
+        et al. used 0.5, so say ``sigma=0.5`` there to compare with them.
     arms
         The size of the subsample, in place of the rule above.
     horizon

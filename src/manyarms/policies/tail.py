@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import BIAS, FRACTION_BITS, word_of
+from ..bases.base import Base
 from ..compiled import kernel, load_both, replaced, store_both
 from ..contract import register, verb
 from ..specs import fraction, positive
@@ -108,6 +109,16 @@ class SubsamplingPolicy(Policy, abstract=True):
         if isinstance(self.beta, str) or isinstance(getattr(self, "top", 1.0), str):
             return False
         return getattr(getattr(self, "base", None), "takes_corrections", True)
+
+    @property
+    def is_random(self) -> bool:
+        """If its base is."""
+        return getattr(getattr(self, "base", None), "is_random", False)
+
+    def chance_of(self, state: Any, slot: int, allowed: NDArray[np.bool_]) -> float:
+        """That of its base, which has one choice unless it is random, or no closed form for it."""
+        base: Base | None = getattr(self, "base", None)
+        return 0.0 if base is None else base.chance_among(state.base, slot, allowed)
 
     def settings(self) -> Any:
         """The spec in numbers. A top that is learned is not among them: it is in the state's ``tail``."""
@@ -271,7 +282,7 @@ def watch(tail: Tail, slot: int, reward: float) -> Tail:
         if level < tail.levels:
             if n == 1 << level:
                 tail.came[level] += alive
-            # Rewards beyond [-1, 1] cannot be those of a mean in [0, 1] and any noise of the package.
+            # No bounded noise of the package goes beyond [-1, 1]; what others have there counts as the end.
             survives = alive * (min(max(reward, -1.0), 1.0) / tail.top)
             tail.deaths[level] += alive - survives
             tail.survivals[level] += survives / n
