@@ -304,9 +304,9 @@ def test_settings_are_changed_when_a_bandit_is_restored(tmp_path):
     assert isinstance(recovered.policy, ma.SSUCB)
     with pytest.raises(TypeError, match="'seed' cannot be changed when a bandit is restored; policy, holdout"):
         ma.Bandit.load(tmp_path / "snapshot", seed=5)
-    with pytest.raises(ValueError, match="it is a journal; Bandit.recover reads it"):
+    with pytest.raises(ValueError, match=r"it is a journal; Bandit\.recover reads it"):
         ma.Bandit.load(tmp_path / "journal")
-    with pytest.raises(ValueError, match="if it is a snapshot, Bandit.load reads it"):
+    with pytest.raises(ValueError, match=r"if it is a snapshot, Bandit\.load reads it"):
         ma.Bandit.recover(tmp_path / "snapshot")
 
 

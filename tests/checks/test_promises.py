@@ -135,7 +135,7 @@ def test_names_are_unique():
         assert len(names) == len(set(names)) >= 8
 
 
-RESTARTING = [spec for spec in EXAMPLES if getattr(spec, "threshold", None) is not None]
+RESTARTING = [spec for spec in EXAMPLES if spec.kind == "policy" and getattr(spec, "threshold", None) is not None]
 RESTARTING.append(ma.Blackbox(base=ma.UCB(), beta=1.0, threshold=0.1))
 
 
