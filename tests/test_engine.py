@@ -393,7 +393,7 @@ def test_too_many_slots_are_refused_before_anything_is_allocated(spec):
 
 
 def test_too_many_replications_are_refused_in_words():
-    with pytest.raises(MemoryError, match=r"1,000,000,000,000 replications of Elimination.* with 64 checkpoints"):
+    with pytest.raises(MemoryError, match=r"1,000,000,000,000 replications with 64 checkpoints, .* take [\d,]+ GB"):
         ma.simulate(QUICK, ma.World(ma.Uniform()), 100, 10**12)
 
 
@@ -438,3 +438,28 @@ def test_more_arms_than_addresses_are_an_error(monkeypatch):
     assert simulate(ma.UniformPlay(), horizon=40).final("UniformPlay", "arms")[0] == 40
     with pytest.raises(OverflowError, match="UniformPlay drew more than 40 arms"):
         simulate(ma.UniformPlay(), horizon=41)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (
+            {"replications": 10**10},
+            "10,000,000,000 replications with 64 checkpoints, for each of 1 policies, take .* GB; ask",
+        ),
+        ({"horizon": 2**31 - 1, "checkpoints": 2 * 10**9}, "2,000,000,000 checkpoints, for"),
+        ({"horizon": 10**9, "replications": 100, "log": True}, "a log of every round, for"),
+    ],
+)
+def test_what_memory_cannot_hold_is_refused_before_anything_is_played(asked, words):
+    with pytest.raises(MemoryError, match=words):
+        ma.simulate(ma.UniformPlay(), ma.World(ma.PowerLaw(1.0)), **({"horizon": 1000} | asked))
+
+
+@pytest.mark.once
+def test_regret_from_less_than_the_best_is_warned_of():
+    with pytest.warns(
+        UserWarning, match=r"regret from top=0\.2, but fresh arms have means of up to 1: regret will be neg"
+    ):
+        ma.simulate(ma.UniformPlay(), ma.World(ma.PowerLaw(1.0), top=0.2), 10)

@@ -29,6 +29,7 @@ from .noises import Bernoulli
 from .policies import SSUCB, Blackbox, Elimination, Forager, Oracle, Policy, Subsample, UniformPlay
 from .replication import Job, Run
 from .reservoirs import PowerLaw
+from .specs import count
 from .streams import NOISE_STREAM, bits_at, index_below, policy_key, replication_key, stream_key, uniform
 from .tables import Table
 from .world import World
@@ -104,6 +105,7 @@ def policy_ns(spec: Policy, horizon: int, rounds: int, world: World = WORLD) -> 
 
 def measure(turns: int = 9, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """All figures, as plain values: medians over so many turns. ``say`` is told what is being measured."""
+    turns = count("bench", "turns", turns)
     timed = policies_timed()
     say("compiling")
     floor_ns(1000)

@@ -4,6 +4,7 @@ Replications are independent and every random number has an address, so chunks o
 replications go to threads, or to a GPU, in any order and the result is the same to the bit.
 """
 
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +28,9 @@ MOST_ARMS = 2**31 - 1
 """Rounds and arms are addressed with 31 bits. Only uncapped subsamples can draw more arms than rounds."""
 
 DEFAULT_CHECKPOINTS = 64
+
+BYTES_A_ROUND = 64
+"""What a log takes."""
 
 
 def simulate(
@@ -86,7 +90,8 @@ def simulate(
     (3,)
     """
     named = named_policies(policies)
-    job = checked_job(world, horizon, replications, seed, checkpoints, log)
+    job = checked_job(world, horizon, replications, seed, checkpoints, log, len(named))
+    warn_of_low_top(world)
     threads = usable_cores() if threads is None else count("simulate", "threads", threads)
     device = chosen_device(device)
     if progress is not None and not callable(progress):
@@ -115,8 +120,31 @@ def simulate(
     )
 
 
+def memory() -> float:
+    """The bytes of this machine's memory; infinite where it does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return math.inf
+
+
+def check_memory(policies: int, replications: int, horizon: int, checkpoints: Any, log: bool) -> None:
+    """Refuse what would not fit, before anything is played."""
+    kept = checkpoints if isinstance(checkpoints, int) else DEFAULT_CHECKPOINTS
+    kept = min(kept, horizon)
+    needed = 8.0 * policies * replications * kept * len(COLUMNS)
+    needed += BYTES_A_ROUND * policies * replications * horizon if log else 0.0
+    if needed > memory():
+        what = "a log of every round" if log else f"{kept:,} checkpoints"
+        raise MemoryError(
+            f"simulate: {replications:,} replications with {what}, for each of {policies} policies, take "
+            f"{needed / 1e9:,.0f} GB, and this machine has {memory() / 1e9:,.0f} GB; ask for fewer replications, or "
+            "keep less of them"
+        )
+
+
 def checked_job(
-    world: object, horizon: object, replications: object, seed: object, checkpoints: Any, log: object
+    world: object, horizon: object, replications: object, seed: object, checkpoints: Any, log: object, policies: int = 1
 ) -> Job:
     """What ``simulate`` is asked to play, or an error that says what is wrong with it."""
     if not isinstance(world, World):
@@ -125,13 +153,16 @@ def checked_job(
     rounds = count("simulate", "horizon", horizon)
     if rounds > LONGEST_RUN:
         raise ValueError(f"simulate: horizon must be at most {LONGEST_RUN} (2^31 - 1), not {rounds}")
+    times = count("simulate", "replications", replications)
+    is_logged = flag("simulate", "log", log)
+    check_memory(policies, times, rounds, checkpoints, is_logged)
     return Job(
         world=world,
         horizon=rounds,
-        replications=count("simulate", "replications", replications),
+        replications=times,
         seed=checked_seed(seed),
         checkpoints=checkpoint_rounds(checkpoints, rounds),
-        log=flag("simulate", "log", log),
+        log=is_logged,
     )
 
 
@@ -164,6 +195,16 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def warn_of_low_top(world: World) -> None:
+    """Regret from less than the best that there can be is negative for good policies, and better the worse they are."""
+    if world.reservoir.top > world.top:
+        warnings.warn(
+            f"the world counts regret from top={world.top:g}, but fresh arms have means of up to "
+            f"{world.reservoir.top:g}: regret will be negative; give the world the top of its reservoir",
+            stacklevel=3,
+        )
 
 
 def warn_of_other_top(name: str, spec: Policy, world: World) -> None:

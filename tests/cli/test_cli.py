@@ -126,6 +126,12 @@ def test_a_report_and_figures_are_made_of_a_folder(tmp_path, capsys):
     assert main(["report", str(tmp_path / "tiny")]) == 0
     assert "manyarms run" not in page.read_text(encoding="utf-8")
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".png", ".svg", ".pdf"}
+    result = next((tmp_path / "tiny").glob("cells/*"))
+    before = result.read_bytes()
+    for out in (result, tmp_path / "tiny" / "study.json"):
+        assert main(["report", str(tmp_path / "tiny"), "--out", str(out)]) == 2
+        assert "must end in .html" in capsys.readouterr().err
+    assert result.read_bytes() == before
     assert main(["report", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err
     heads = {"text": "policy   world", "markdown": "| policy | world |", "latex": r"\begin{tabular}{ll"}

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..tables import Table
 from .options import command, option, written_out
-from .output import FORMATS
+from .output import FORMATS, checked_output
 from .own import lab_with
 
 
@@ -16,13 +16,14 @@ from .own import lab_with
     "a study's results as a page to look at, and as figures",
     "--import",
     option("folder", type=Path, help="of the study, such as results/small-beta"),
-    option("--out", type=Path, help="the page; report.html in that folder if left out"),
+    option("--out", metavar="PAGE", help="the page; report.html in that folder if left out"),
     option("--figures", type=Path, metavar="FOLDER", help="also figures as PNG, SVG and PDF, in there"),
     option("--format", choices=tuple(FORMATS), help="also a table of all cells, and all tables printed as that"),
 )
 def report(options: argparse.Namespace) -> None:
     """Print what was found, and write the page and the figures."""
     lab = lab_with(options.imports)
+    out = None if options.out is None else checked_output("--out", str(options.out), "report.html")
     results = lab.read_results(options.folder)
     study = results[0].study
     again = command_of(lab, study, lab.file_of(options.folder, study), options.imports)
@@ -33,7 +34,7 @@ def report(options: argparse.Namespace) -> None:
     for table in tables:
         print(FORMATS[options.format or "text"](table), end="\n\n")
     rest = sys.stderr if options.format else sys.stdout  # the tables alone can then be sent to a file
-    path = lab.write_report(results, options.out or options.folder / "report.html", again, found)
+    path = lab.write_report(results, out or options.folder / "report.html", again, found)
     print(f"The report is {path}", file=rest)
     if options.figures:
         for figure in lab.save_all(results, options.figures):

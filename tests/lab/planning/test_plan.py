@@ -13,6 +13,7 @@ from manyarms.lab.planning import plan as planning
 from manyarms.lab.planning.candidates import Candidate, Earned, candidates, finalists, prior_of, world_of
 from manyarms.lab.planning.counts import read_counts
 from manyarms.lab.planning.estimate import estimated_catalogue
+from manyarms.lab.planning.words import in_python
 
 pytestmark = pytest.mark.once
 
@@ -54,7 +55,7 @@ def test_every_usual_candidate_plays_and_the_best_is_chosen(short):
     assert families == {"Forager", "SSUCB", "Greedy", "EpsilonGreedy", "KLUCB", "Thompson"}
     assert len(said) == 3
     text = str(found)
-    assert f"Use {found.choice.policy.label()}." in text
+    assert f"Use {in_python(found.choice.policy)}." in text
     assert "cannot be told without a column of times" in text
     assert "random items" in text
     assert str(plan(sample(), 80, quick=True, seed=1)) == text
@@ -195,7 +196,7 @@ def test_the_command_reads_parquet_and_speaks_json(short, tmp_path, capsys):
     assert found["candidates"][0]["reward"]["low"] < found["candidates"][0]["reward"]["high"]
     assert found["stock"] == found["reservoir"]["best"]["of"] == 30
     assert {"value", "low", "high", "is_seen", "chance_of_none"} == set(found["wear"])
-    assert ma.spec_from_json(found["candidates"][0]["policy"]).label() in found["in_words"]
+    assert f"Use {in_python(ma.spec_from_json(found['candidates'][0]['policy']))}." in found["in_words"]
 
 
 @pytest.mark.parametrize(
@@ -211,3 +212,34 @@ def test_what_is_wrong_is_one_line_of_the_command(tmp_path, monkeypatch, capsys,
     sample(items=5).to_csv("counts.csv", index=False)
     assert main(["plan", *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_forager_plays_a_stock_and_is_called_as_it_is_used_live(short):
+    found = plan(sample(), 60, stock=20, quick=True, seed=1)
+    assert "Forager" not in found.left_out
+    [forager] = [one for one in found.prospects if one.name == "Forager"]
+    assert forager.policy == ma.Forager()
+    assert forager.items <= 20
+    played = next(one for one in candidates(60, 20, (1.0, 9.0)) if one.family == "Forager").policy
+    assert (played.stock, played.keep >= 20) == (20, True)
+
+
+def test_rare_rewards_give_intervals_that_can_be_and_a_warning(short):
+    counts = {"item": range(300), "plays": [400] * 300, "reward": [int(n % 10 == 0) for n in range(300)]}
+    found = plan(counts, 200, policies=TWO, quick=True, seed=1)
+    assert all(one.reward.high < 1.0 for one in found.prospects)
+    assert "so few rewards are to be expected in 200 rounds that chance decides" in str(found)
+
+
+def test_rates_in_place_of_sums_and_files_of_excel_are_noticed(short, tmp_path):
+    counts = {"item": range(300), "plays": [400] * 300, "reward": [0.01 * (n % 7) for n in range(300)]}
+    assert "they look like rates" in str(plan(counts, 50, policies=TWO, quick=True))
+    path = tmp_path / "counts.xlsx"
+    path.write_bytes(b"PK\3\4 and more")
+    with pytest.raises(ValueError, match="looks like a file of Excel; save it as CSV"):
+        plan(path)
+
+
+def test_more_items_than_the_file_has_are_pointed_out(short):
+    found = plan(sample(items=30), 400, policies={"fresh": ma.UniformPlay()}, quick=True)
+    assert "it plays more items than the 30 of the file" in str(found)

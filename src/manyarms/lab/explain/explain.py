@@ -20,14 +20,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ... import measures
-from ...engine import LONGEST_RUN, checkpoint_rounds, named_policies, warn_of_other_top
+from ...engine import LONGEST_RUN, checkpoint_rounds, memory, named_policies, warn_of_other_top
 from ...policies.base import Policy
 from ...specs import checked_seed, count
 from ...trace import COLUMNS
 from ...version import __version__
 from ...world import World
 from ..pages.html import write_page
-from ..running.chunks import memory
 from ..running.files import BadFile, CellResult, read_result
 from ..studies.study import SUFFIX, Cell, Study, study_names
 from .account import Account

@@ -1,10 +1,9 @@
 """Chunks: how the replications of a cell are cut up. It depends on the study and the device alone."""
 
 import dataclasses
-import math
-import os
 from collections.abc import Iterator
 
+from ...engine import memory
 from ...trace import COLUMNS
 from ..studies.study import Cell, Study
 
@@ -70,11 +69,3 @@ def why_too_large(study: Study) -> str | None:
         f"the cell {cell.label!r} take {needed / 1e9:,.0f} GB of memory at the end, and this machine has "
         f"{memory() / 1e9:,.0f} GB; ask for fewer replications or fewer checkpoints"
     )
-
-
-def memory() -> float:
-    """The bytes of this machine's memory; infinite where it does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not on Windows
-        return math.inf

@@ -187,7 +187,7 @@ def run_with_bar(study: Study, folder: str | Path = "results", cluster: str | No
     """Run a study on this machine or on a cluster, and show how far it has got; ``how`` as for `run`."""
     with contextlib.ExitStack() as stack:
         executor = None
-        if cluster:
+        if cluster is not None:
             executor = stack.enter_context(cluster_executor(cluster, needed_modules(study.cells)))
         progress = stack.enter_context(progress_bar(study.name)) if sys.stderr.isatty() else None
         return run(study, folder, executor=executor, progress=progress, **how)
