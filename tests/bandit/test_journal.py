@@ -98,7 +98,8 @@ def test_a_flipped_byte_is_found_and_its_line_named(tmp_path):
         line = sum(start <= place for start in starts)
         for flip in (1, 128):
             damaged.write_bytes(whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :])
-            with pytest.raises(ma.SnapshotError, match=rf"damaged, line {line}: damaged"):
+            words = rf"damaged, line {line}: damaged" if line > 1 else "or its first line is damaged"
+            with pytest.raises(ma.SnapshotError, match=words):
                 ma.Bandit.recover(damaged)
 
 

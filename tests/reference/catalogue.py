@@ -65,7 +65,8 @@ class CatalogueModel:
         return not is_there and len(set(keys)) == len(keys)
 
     def set_aside(self, key, state):
-        self.items[key].state = state
+        if self.items[key].state != WITHDRAWN:  # never again is longer than for a while
+            self.items[key].state = state
 
     def restore(self, key):
         if self.items[key].state != HERE:
@@ -130,7 +131,7 @@ class CatalogueModel:
         one = self.decisions[identity]
         if not one.is_open:
             return False
-        self.close(identity, None if one.is_outside else self.pending)
+        self.close(identity, self.pending)
         return True
 
     def can_correct(self, identity):

@@ -1,5 +1,6 @@
 """The live object itself: ask, tell, correct, and a catalogue that lives."""
 
+import contextlib
 import datetime
 import functools
 import os
@@ -278,7 +279,12 @@ class Bandit(Chooser, TakesTurns):
     def _decide(self, wish: Wish | None) -> Decision:
         if self._open.newest is not None:
             self._leave_open()
-        asked = self._next_ask(wish)
+        try:
+            asked = self._next_ask(wish)
+        except BaseException:
+            with contextlib.suppress(OSError, ValueError), self._deed:
+                self._pay_defer()
+            raise
         tag = self._ids.for_next()
         with self._deed:
             if asked.how == How.OUTSIDE:
@@ -492,8 +498,12 @@ class Bandit(Chooser, TakesTurns):
     @deed
     def _forget(self, number: int) -> None:
         one = self._give_up(number)
-        # What is assumed is so for all decisions, those at random too: else the two could not be compared.
-        self._close(one, self._pending if one.is_outside or self._pending is None else one.presumed)
+        if one.is_outside and self._pending is not None:
+            # What is assumed is so for all decisions, those at random too: else the two could not be compared.
+            self._remember(one, self._pending)
+            self._close(one, self._pending)
+        else:
+            self._close(one, None if self._pending is None else one.presumed)
 
     def _number(self, decision: Decision | str) -> int:
         """The number of a decision that this bandit has made."""
@@ -1034,10 +1044,15 @@ class Bandit(Chooser, TakesTurns):
     def _write(self, *event: Any) -> None:
         """Into the journal, before it is done."""
         if self._journal is not None:
-            if self._owes_defer and event[0] != "ask":
-                self._journal.write(("defer",))
-                self._owes_defer = False
+            if event[0] != "ask":
+                self._pay_defer()
             self._journal.write(event)
+
+    def _pay_defer(self) -> None:
+        """Tell the journal that the newest decision was left open, if it does not know."""
+        if self._owes_defer and self._journal is not None:
+            self._journal.write(("defer",))
+            self._owes_defer = False
 
     def _forked(self) -> None:
         """Ids are others from now on; the journal is that of the process which was forked."""

@@ -178,7 +178,7 @@ class Catalogue:
             before = item.segments
             self.here.resort(item, self.segments_of(item.shown))
             if item.is_waiting:
-                for name in set(item.segments).difference(before):
+                for name in set(item.segments).difference(before).intersection(self.waiting_in):
                     self.waiting_in[name].add(item, first=False)
 
     def segments_of(self, shown: Any) -> tuple[str, ...]:

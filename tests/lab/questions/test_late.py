@@ -37,7 +37,9 @@ def late_results(cost=COST):
 def test_every_policy_meets_every_feedback():
     study = late.late()
     exported = {one for name in policies.__all__ if not inspect.isabstract(one := getattr(policies, name))}
-    assert {type(cell.policy) for cell in study.cells} == exported
+    # The others do with open asks what policies of the study do: docs/theory/rivals.md.
+    like_others = {ma.TwoTarget, ma.NLearning, ma.UCBTP, ma.AUCBTP, ma.UCBAIR, ma.IMOSS}
+    assert {type(cell.policy) for cell in study.cells} == exported - like_others
     worlds = dict.fromkeys(cell.world_name for cell in study.cells)
     assert len(worlds) == 2 * (1 + 3 * 3)
     assert {cell.policy_name for cell in study.cells if cell.world_name == "still, at once"} == set(late.POLICIES)
