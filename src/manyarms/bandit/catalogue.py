@@ -14,6 +14,7 @@ from typing import Any
 from ..snapshots import SnapshotError, rows_from_json
 from ..specs import count, number
 from .items import (
+    AFTER_FRESH,
     HERE,
     PAUSED,
     STATES,
@@ -204,6 +205,7 @@ class Catalogue:
         item.place = self.front if first else self.behind
         item.is_waiting = True
         item.waits_again = item.asks > 0 and not first
+        item.turn = item.place + AFTER_FRESH if item.waits_again else item.place
         self.waiting.add(item, first)
         for name in item.segments:
             if name in self.waiting_in:

@@ -40,6 +40,8 @@ class Mask(NamedTuple):
     arms: Any  # and these arms are in the slots
     known: Any  # slots whose items may be asked for
     unbound: Any  # slots whose arms have no item yet
+    are_all_known: bool
+    are_all_possible: bool  # or have no item yet
 
 
 class Chooser(Listener):
@@ -96,6 +98,9 @@ class Chooser(Listener):
     def _may_be_any(self, wish: Wish | None) -> bool:
         """Whether all of the policy's arms may be asked for: only then are its own probabilities right."""
         arms = self.policy.arms_in_slots(self._held)
+        if wish is None:
+            mask = self._mask(arms, None)
+            return mask.are_all_known or (mask.are_all_possible and self._first_waiting(None) is not None)
         return bool(self._allowed(arms, wish, self._first_waiting(wish) is not None)[0].all())
 
     def _item_chance(self, choice: Choice) -> float:
@@ -188,7 +193,8 @@ class Chooser(Listener):
         mask = self._mask(arms, None if wish is None else wish.segment)
         known = mask.known
         if wish is not None and wish.among is not None:
-            known = known & np.isin(arms, self._arms_of(wish.among))
+            self._first_waiting(wish)  # which finds the arms, too
+            known = known & np.isin(arms, wish.arms_among)
         if wish is not None and wish.exclude:
             known = known & ~np.isin(arms, self._arms_of(wish.exclude))
         if wish is not None and wish.where is not None:
@@ -207,7 +213,9 @@ class Chooser(Listener):
             items = [self._catalogue.arms.get(arm) for arm in arms.tolist()]
             known = [i is not None and i.is_here and (segment is None or segment in i.segments) for i in items]
             unbound = np.array([item is None for item in items], dtype=np.bool_) & (arms >= 0)
-            found = self._masks[segment] = Mask(version, arms.copy(), np.array(known, dtype=np.bool_), unbound)
+            may = np.array(known, dtype=np.bool_)
+            found = Mask(version, arms.copy(), may, unbound, all(known), bool((may | unbound).all()))
+            self._masks[segment] = found
         return found
 
     def _arms_of(self, keys: Iterable[Hashable]) -> list[int]:
@@ -353,20 +361,26 @@ class Chooser(Listener):
     def _credit(self, item: Item, round: int, how: How, plays: int, reward: float, squares: float) -> None:
         item.add(plays, reward, squares)
         if self._catalogue.has_items:
-            self._catalogue.early_news.append((round, item.key, plays, reward))
-            if self.timeout is None or len(self._catalogue.early_news) > 2 * len(self._open) + MANY:
-                self._ripen_news()
+            if self.timeout is None:
+                self._add_news(item.key, plays, reward)
+            else:
+                self._catalogue.early_news.append((round, item.key, plays, reward))
+                if len(self._catalogue.early_news) > 2 * len(self._open) + MANY:
+                    self._ripen_news()
         self._progress.add_reward(round, how == How.HOLDOUT, bool(self.holdout), plays, reward, squares)
 
     def _ripen_news(self) -> None:
         """Add up what is known of decisions before the oldest that is open: of later ones, good news comes first."""
         oldest = None if self.timeout is None else self._open.oldest()
-        news, early = self._catalogue.news, self._catalogue.early_news
+        early = self._catalogue.early_news
         self._catalogue.early_news = [] if oldest is None else [one for one in early if one[0] > oldest[0]]
         for number, key, plays, reward in early:
             if (oldest is None or number < oldest[0]) and key in self._catalogue.items:
-                before = news.get(key, (0, 0.0))
-                news[key] = before[0] + plays, before[1] + reward
+                self._add_news(key, plays, reward)
+
+    def _add_news(self, key: Hashable, plays: int, reward: float) -> None:
+        before = self._catalogue.news.get(key, (0, 0.0))
+        self._catalogue.news[key] = before[0] + plays, before[1] + reward
 
     def _recall(self, item: Item, plays: int, reward: float) -> None:
         """Let the policy know what was seen of one of its arms elsewhere."""

@@ -13,6 +13,9 @@ HERE, PAUSED, WITHDRAWN = "here", "paused", "withdrawn"
 
 STATES = (HERE, PAUSED, WITHDRAWN)
 
+AFTER_FRESH = 2**61
+"""Those that wait again have their turn so much later."""
+
 FEW = 64
 """Fewer that wait are not worth tidying up."""
 
@@ -25,7 +28,7 @@ class Item:
 
     __slots__ = (
         "arm", "asks", "first_ask", "is_lasting", "is_waiting", "key", "last_ask", "open", "payload", "place", "plays",
-        "pool", "recent", "reward", "segments", "squares", "state", "waits_again",
+        "pool", "recent", "reward", "segments", "squares", "state", "turn", "waits_again",
     )  # fmt: skip
 
     def __init__(self, key: Hashable, payload: Any = None) -> None:
@@ -38,6 +41,7 @@ class Item:
         self.is_waiting = False  # in the stock
         self.waits_again = False  # and behind those that are fresh, or were put in front
         self.place = 0  # where in the stock
+        self.turn = 0  # when it is its turn: the less, the sooner
         self.pool = -1  # where in the list of all that are here
         self.asks = 0
         self.open = 0  # of which without a reward
@@ -57,11 +61,6 @@ class Item:
     def is_here(self) -> bool:
         """Whether it may be asked for."""
         return self.state == HERE
-
-    @property
-    def turn(self) -> tuple[bool, int]:
-        """When it is its turn, of those that wait."""
-        return self.waits_again, self.place
 
     def asked_for(self, decision: int) -> None:
         """It is the item of this decision."""

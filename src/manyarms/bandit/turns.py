@@ -66,20 +66,19 @@ def one_at_a_time(method: Callable[..., Any]) -> Any:
 
 
 def deed(method: Callable[Given, Done]) -> Callable[Given, Done]:
-    """What changes a bandit: it is done to its end. If it fails half-way, the bandit is of no use any more."""
+    """What changes a bandit: if it fails half-way, the bandit is of no use any more. Callers hold signals back."""
 
     @functools.wraps(method)
     def done(*args: Given.args, **kwargs: Given.kwargs) -> Done:
-        self: Any = args[0]
-        with self._deed:
-            try:
-                return method(*args, **kwargs)
-            except BaseException as error:
-                self._broken = (
-                    f"a call of this bandit failed half-way ({type(error).__name__}: {error}); go on from its last "
-                    "snapshot (Bandit.load) or its journal (Bandit.recover)"
-                )
-                raise
+        try:
+            return method(*args, **kwargs)
+        except BaseException as error:
+            self: Any = args[0]
+            self._broken = (
+                f"a call of this bandit failed half-way ({type(error).__name__}: {error}); go on from its last "
+                "snapshot (Bandit.load) or its journal (Bandit.recover)"
+            )
+            raise
 
     return done
 

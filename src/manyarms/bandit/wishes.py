@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from .catalogue import Catalogue
 
 
+LATER_THAN_ALL = 2**62
+
+
 class Wish:
     """The conditions of one ask; all of them must hold."""
 
@@ -21,6 +24,7 @@ class Wish:
         segment: str | None,
     ) -> None:
         self.among, self.exclude, self.where, self.segment = among, exclude, where, segment
+        self.arms_among: list[int] = []  # the arms of those that it is among, when ``first`` last looked
 
     @property
     def is_narrow(self) -> bool:
@@ -40,13 +44,16 @@ class Wish:
         """The first of the waiting items that may be asked for."""
         if self.among is None:
             return next((item for item in waiting if self.admits(item)), None)
-        first = None
+        first, earliest = None, LATER_THAN_ALL
+        self.arms_among = arms = []
         for key in self.among:
             item = known(key)
-            if item is None or not item.is_waiting or (first is not None and item.turn > first.turn):
+            if item is None:
                 continue
-            if item.is_here and self.admits(item):
-                first = item
+            if item.arm is not None:
+                arms.append(item.arm)
+            elif item.is_waiting and item.turn < earliest and item.is_here and self.admits(item):
+                first, earliest = item, item.turn
         return first
 
     def all(self, here: Pool, known: Callable[[Hashable], Item | None]) -> Iterator[Item]:
