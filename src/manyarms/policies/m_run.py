@@ -49,6 +49,33 @@ class Longest(NamedTuple):
 NONE_FAILED = Longest(slot=1, arm=0, successes=-1)
 
 
+@kernel
+def longer_run(state: Any) -> Longest:
+    """The longest run, now that the arm in play has failed."""
+    if state.successes > state.longest.successes:
+        return Longest(slot=state.slot, arm=state.arm, successes=state.successes)
+    return state.longest  # type: ignore[no-any-return]
+
+
+@kernel
+def committed_to_longest(state: Any) -> Any:
+    """The arm with the longest run, for good."""
+    longest = state.longest
+    return replaced(state, committed=True, slot=longest.slot, arm=longest.arm, successes=longest.successes)
+
+
+@kernel
+def with_fresh_arm(state: Any) -> Any:
+    """A fresh arm in play, in that of the two slots that does not have the longest run."""
+    counts = blocks.with_arm(state.counts)
+    return replaced(state, slot=1 - state.longest.slot, arm=state.counts.arms, successes=0, counts=counts)
+
+
+def ask_arm_in_play(state: Any, round: int) -> Choice:
+    """The arm in play."""
+    return Choice(slot=state.slot, arm=state.arm, probability=1.0, block=state.counts.blocks, round=round)
+
+
 class MRunState(NamedTuple):
     """A run of the algorithm."""
 
@@ -148,11 +175,6 @@ def begin(state: MRunState, key: int) -> MRunState:
     return open_block(replaced(state, block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS), 1)
 
 
-def ask(state: MRunState, round: int) -> Choice:
-    """The arm in play."""
-    return Choice(slot=state.slot, arm=state.arm, probability=1.0, block=state.counts.blocks, round=round)
-
-
 def tell(state: MRunState, choice: Choice, reward: float) -> MRunState:
     """Count successes of the arm in play until it is played for good."""
     told = replaced(state, block=blocks.after_round(state.block))
@@ -169,15 +191,11 @@ def tell(state: MRunState, choice: Choice, reward: float) -> MRunState:
 @kernel
 def after_failure(state: MRunState) -> MRunState:
     """A fresh arm in place of the one in play, or the one with the longest run, for good."""
-    longest = state.longest
-    if state.settings.recall and state.successes > longest.successes:
-        longest = Longest(slot=state.slot, arm=state.arm, successes=state.successes)
     failed = state.failed + 1
-    told = replaced(state, failed=failed, longest=longest)
+    told = replaced(state, failed=failed, longest=longer_run(state) if state.settings.recall else state.longest)
     if state.settings.recall and failed == state.run:
-        return replaced(told, committed=True, slot=longest.slot, arm=longest.arm, successes=longest.successes)
-    other = 1 - longest.slot  # of two slots, the one without the longest run
-    return replaced(told, slot=other, arm=state.counts.arms, successes=0, counts=blocks.with_arm(state.counts))
+        return committed_to_longest(told)  # type: ignore[no-any-return]
+    return with_fresh_arm(told)  # type: ignore[no-any-return]
 
 
-blocks.register_policy(MRunState, begin=begin, ask=ask, tell=tell)
+blocks.register_policy(MRunState, begin=begin, ask=ask_arm_in_play, tell=tell)

@@ -28,7 +28,7 @@ from ..contract import Choice, Counts
 from ..specs import Count
 from . import blocks
 from .base import DOUBLING, Horizon, Policy
-from .m_run import NONE_FAILED, Longest
+from .m_run import NONE_FAILED, Longest, ask_arm_in_play, committed_to_longest, longer_run, with_fresh_arm
 
 
 class NLearningSettings(NamedTuple):
@@ -136,11 +136,6 @@ def begin(state: NLearningState, key: int) -> NLearningState:
     return open_block(replaced(state, block=blocks.NO_BLOCK, counts=blocks.NO_COUNTS), 1)
 
 
-def ask(state: NLearningState, round: int) -> Choice:
-    """The arm in play."""
-    return Choice(slot=state.slot, arm=state.arm, probability=1.0, block=state.counts.blocks, round=round)
-
-
 def tell(state: NLearningState, choice: Choice, reward: float) -> NLearningState:
     """Count successes of the arm in play until one is played for good."""
     told = replaced(state, block=blocks.after_round(state.block))
@@ -156,14 +151,10 @@ def tell(state: NLearningState, choice: Choice, reward: float) -> NLearningState
 @kernel
 def after_failure(state: NLearningState) -> NLearningState:
     """A fresh arm in place of the one in play, or, when all is learned, the one with the longest run, for good."""
-    longest = state.longest
-    if state.successes > longest.successes:
-        longest = Longest(slot=state.slot, arm=state.arm, successes=state.successes)
-    told = replaced(state, longest=longest)
+    told = replaced(state, longest=longer_run(state))
     if state.block.length - state.block.left >= state.learning:
-        return replaced(told, committed=True, slot=longest.slot, arm=longest.arm, successes=longest.successes)
-    other = 1 - longest.slot  # of two slots, the one without the longest run
-    return replaced(told, slot=other, arm=state.counts.arms, successes=0, counts=blocks.with_arm(state.counts))
+        return committed_to_longest(told)  # type: ignore[no-any-return]
+    return with_fresh_arm(told)  # type: ignore[no-any-return]
 
 
-blocks.register_policy(NLearningState, begin=begin, ask=ask, tell=tell)
+blocks.register_policy(NLearningState, begin=begin, ask=ask_arm_in_play, tell=tell)
