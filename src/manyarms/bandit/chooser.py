@@ -60,6 +60,7 @@ class Chooser(Listener):
         self._ids = Ids()
         self._progress = Progress()
         self._is_supplied = True  # whether the policy thinks that there are fresh items
+        self._stock_seen = (0, 0)  # how the stock was when it was last looked at for that
         self._arms_seen = 0  # how many arms had been drawn when let-go ones were last looked for
         self._masks: dict[str | None, Mask] = {}  # by segment; None for all items
         self._attempts = 0  # asks that were begun, whatever came of them
@@ -326,7 +327,11 @@ class Chooser(Listener):
 
     def _tell_of_supply(self, is_out: bool) -> None:
         """Let the policy know that fresh items have run out, or that there are some again."""
-        has_fresh = self._catalogue.has_waiting() or (self._is_supplied and not is_out)
+        stock = (self._catalogue.front, self._catalogue.behind)  # others whenever an item begins to wait
+        if not self._is_supplied and stock == self._stock_seen:
+            return
+        self._stock_seen = stock
+        has_fresh = (self._is_supplied and not is_out) or self._catalogue.has_waiting()
         if has_fresh != self._is_supplied:
             self._is_supplied = has_fresh
             if self._has_kernel("supply"):
