@@ -200,6 +200,8 @@ def _result(contents: Contents, study: Study, index: Any) -> CellResult:
     index = whole("a result", "its cell", index, 0, len(study.cells) - 1)
     first = whole("a result", "its first replication", said["first"], 0)
     rounds = study.rounds_kept(study.cells[index])
+    if "of" in said:
+        whole("a result", "its place in a study of its one cell", said["cell"], 0, 0)
     described = study.to_json([study.cells[index]])
     if said.get("of") == study.digest() and digest_said(said["study"]) != study_digest(described):
         raise ValueError("what it says of its cell is not what its study says")
