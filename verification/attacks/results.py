@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import manyarms as ma
-from manyarms.lab import BadFile, Study, read_result, read_results, run
+from manyarms.lab import BadFile, Study, read_result, read_results, read_study, run
 from manyarms.lab.running import chunks
 from manyarms.lab.running.contents import KEY, UNSIGNED
 from manyarms.lab.running.files import STUDY, read_json, sign
@@ -525,15 +525,14 @@ def kills(folder: Path, dice: random.Random, tries: int) -> dict[str, object]:
     tally = Tally("manyarms run is killed (SIGKILL), and run again")
     folder.mkdir()
     (folder / "study.toml").write_text(TOML)
-    started(folder).communicate()
-    begun = time.perf_counter()
+    started(folder).communicate()  # what has to be compiled is compiled
     shutil.rmtree(folder / "results")
     process = started(folder)
     begun = time.perf_counter()
     process.communicate()
     lasts = time.perf_counter() - begun
     undisturbed = bytes_below(folder / "results")
-    study = ma.lab.read_study(folder / "study.toml")
+    study = read_study(folder / "study.toml")
     while tally.tries < tries:
         shutil.rmtree(folder / "results", ignore_errors=True)
         process = started(folder)

@@ -4,6 +4,8 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
+import sys
 import warnings
 
 import pyarrow as pa
@@ -255,6 +257,12 @@ def test_files_of_another_study_are_seen_without_making_it(done, tmp_path, monke
     other = STUDY.replace(seed=4)
     monkeypatch.setattr(Study, "from_json", None)
     assert plan_of_study(other, tmp_path)["cells left"] == 2
+
+
+def test_to_look_at_files_pandas_is_not_imported(done):
+    script = "import sys, pathlib; from manyarms.lab import read_result; read_result(pathlib.Path(sys.argv[1]))"
+    script += "; sys.exit('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script, str(done[0])]).returncode == 0
 
 
 # ---------------------------------------------------------------- errors of one's own code
