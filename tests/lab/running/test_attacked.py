@@ -15,7 +15,17 @@ import pytest
 import manyarms as ma
 from manyarms import atomic
 from manyarms.cli import main
-from manyarms.lab import BadFile, Study, plan_of_study, read_result, read_results, run
+from manyarms.lab import (
+    FINDINGS,
+    NAMED_STUDIES,
+    BadFile,
+    Study,
+    findings,
+    plan_of_study,
+    read_result,
+    read_results,
+    run,
+)
 from manyarms.lab.running import chunks
 from manyarms.lab.running.contents import KEY, UNSIGNED
 from manyarms.lab.running.files import sign
@@ -314,3 +324,32 @@ def test_an_error_of_ones_own_policy_says_whose_it_is_and_where(tmp_path, uncomp
         assert "raising_module.py" in captured
     finally:
         SPEC_TYPES.pop("Raising", None)
+
+
+def test_slots_may_raise_as_well(monkeypatch):
+    class Slotless(ma.UniformPlay):
+        def slots(self, rounds):
+            raise ZeroDivisionError("mine")
+
+    monkeypatch.delitem(SPEC_TYPES, "Slotless")
+    words = r"Slotless\(\): its own code has raised an error, in slots\(10\): ZeroDivisionError: mine \(.*, line \d+\)"
+    with pytest.raises(BrokenSpec, match=words):
+        ma.simulate(Slotless(), WORLDS["one"], 10)
+    with pytest.raises(ValueError, match=words):
+        Study.of("own", {"mine": Slotless()}, WORLDS, [10], 1)
+
+
+def test_what_the_package_itself_raises_is_not_called_ones_own(monkeypatch):
+    def start(self, rounds):
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(ma.UniformPlay, "start", start)
+    with pytest.raises(ZeroDivisionError, match="ours"):
+        ma.simulate(ma.UniformPlay(), WORLDS["one"], 10)
+
+
+def test_findings_may_raise_too(done, tmp_path, monkeypatch):
+    monkeypatch.setitem(NAMED_STUDIES, "tiny", lambda: STUDY)
+    monkeypatch.setitem(FINDINGS, "tiny", lambda results: {}["nothing"])
+    with pytest.raises(ValueError, match=r"study tiny: its function in FINDINGS .* KeyError: 'nothing' \(.*, line \d+"):
+        findings(read_results(tmp_path / "tiny"))
