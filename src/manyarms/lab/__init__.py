@@ -26,7 +26,7 @@ from .questions.figure_1 import figure_1 as figure_1
 from .questions.late import late_figure as late_figure
 from .questions.rates import rates_figure as rates_figure
 from .running.cluster import cluster_executor as cluster_executor
-from .running.files import BadFile as BadFile
+from .running.contents import BadFile as BadFile
 from .running.files import CellResult as CellResult
 from .running.files import read_all as read_all
 from .running.files import read_result as read_result
