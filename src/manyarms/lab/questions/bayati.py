@@ -67,7 +67,7 @@ def policies(world: str, horizon: int) -> dict[str, Policy]:
     return found
 
 
-def bayati(replications: int = 100, seed: int = 1) -> Study:
+def bayati(replications: int = 60, seed: int = 1) -> Study:
     """The study.
 
     Examples

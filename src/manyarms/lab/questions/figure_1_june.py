@@ -32,7 +32,7 @@ from .figure_1 import BETAS, HORIZONS, MODES
 from .known import APART, AUTHORS, Known, Place, agreement, origins
 from .published import BlockClock, Capped, SameArms
 
-REPLICATIONS = 40
+REPLICATIONS = 20
 SEED = 1
 
 

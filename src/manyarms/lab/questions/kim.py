@@ -136,7 +136,7 @@ WORDS_2024 = (
     "change; no floor, Gaussian rewards of standard deviation 1, T up to 5,000,000, 10 replications. UCBT-ASW is told "
     "beta and V = 1; UCB-TP rho = 1 / log T; AUCBT-ASW is told T alone; SSUCB has floor(sqrt(T)) arms at every beta.",
     "The curves of the figures are not at hand as numbers; their axes reach 3, 3 and 4 million at beta 1, 0.5 and 2, "
-    "which SSUCB comes to on its own clock alone. On the clock of all others it is next to UCBT-ASW, at beta 2 ahead "
+    "which SSUCB comes to on its own clock alone. On the clock of all others it is near UCBT-ASW, and at beta 2 ahead "
     "of it. What separates SSUCB from the others in the figures is its clock.",
 )
 

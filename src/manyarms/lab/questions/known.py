@@ -49,9 +49,20 @@ def agreement(results: Sequence[CellResult], known: Mapping[Place, Known]) -> Ta
         row["regret"] = with_half_width(mean, half_width)
         row["known"] = number_text(other.regret) if other else ""
         row["from"] = other.origin if other else ""
-        row["apart"] = f"{100.0 * (mean / other.regret - 1.0):+.1f} %" if other else ""
+        row["apart"] = f"{percent_apart(mean, other.regret):+.1f} %" if other else ""
         rows.append(row)
     return Table(rows)
+
+
+def percent_apart(ours: float, theirs: float) -> float:
+    """By how much percent ours is larger, to one digit behind the point; no zero is negative.
+
+    Examples
+    --------
+    >>> percent_apart(99_842.0, 99_843.0), percent_apart(90.0, 100.0)
+    (0.0, -10.0)
+    """
+    return round(100.0 * (ours / theirs - 1.0), 1) + 0.0
 
 
 def origins(known: Mapping[Place, Known]) -> str:

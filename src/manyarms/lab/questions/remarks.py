@@ -223,7 +223,7 @@ KINDS: dict[str, type[World]] = {"rested": World, "restless": Restless}
 
 
 def unplayed_policies() -> dict[str, Policy]:
-    """Those that return to arms, and two that have one arm at a time."""
+    """Those that return to arms, and one that never does."""
     return {
         "Elimination": Elimination(beta=1.0),
         "Blackbox(UCB)": Blackbox(base=UCB(), beta=1.0),
@@ -235,7 +235,7 @@ def unplayed_policies() -> dict[str, Policy]:
     }
 
 
-def unplayed(replications: int = 40, seed: int = 1) -> Study:
+def unplayed(replications: int = 20, seed: int = 1) -> Study:
     """The study of arms that change while they wait.
 
     Examples
