@@ -4,7 +4,9 @@
 f(t) = 1 + 2 t log t, log(t^2) standing where the book has log(t)^2 (Lattimore & Szepesvári, "Bandit Algorithms",
 Chapter 8; `AsymptoticUCB`). `StaleUCB` is the index in the code of Kim, Vojnović & Yun (2022, 2024) and of Suk & Kim
 (2025): that of the book, but brought up to date for the arm just played alone; with a window it is their SSUCB-SW of
-June 2025, which averages the rounds before the present one. All are known from the authors' public repositories.
+June 2025, which averages the rounds before the present one.
+
+Source: the authors' public repositories, of which facts are used and no code.
 
 Both are there to play simulations again. They learn nothing of open asks.
 """

@@ -46,7 +46,9 @@ class RestlessState(WorldState):
 class Restless(World):
     """A world whose arms move in every round from their first play on, whether or not they are played.
 
-    V and L count what happens to an arm right after its play, as in all worlds: not what happens while it waits.
+    The n-th play of an arm depends on how long the arm has waited, so unlike elsewhere it is not the same for all
+    policies. V and L count what happens to an arm right after its play, as in all worlds: not what happens while it
+    waits.
 
     Examples
     --------
