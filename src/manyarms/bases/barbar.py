@@ -11,7 +11,7 @@ Symbols: m -> a phase; lambda -> level; Delta_i -> gaps; n_i -> planned; N -> to
 
 Deviations: lambda is multiplied by ``scale``. A phase has ceil(N) rounds, and a round is an answer. An answer that
 comes in a later phase than its ask is weighed by how much likelier its arm is drawn now, so that r_i stays right on
-average; within a phase that is 1. Gaps stay above 2^-30, which a run of less than 2^60 · lambda rounds never reaches.
+average; within a phase that is 1. Gaps stay above 2^-30, which no run of less than 2^58 lambda rounds reaches.
 Rewards beyond [0, 1] count as the end they are beyond. The full text was not at hand: constants are as remembered, and
 1024, 1/16 and the division by the planned plays are in public code of a variant, too.
 """
@@ -55,7 +55,7 @@ class BARBAR(Drawn):
     ----------
     scale
         By what the published level, 1024 log(8 K log2(T) T), is multiplied. With 1, the constant of the proof, the
-        first phase, in which all arms are alike, has 180,000 rounds with 10 arms and T = 30,000: it does nothing but
+        first phase, in which all arms are alike, has some 180,000 rounds with 10 arms and T = 30,000: it does nothing but
         play at random. 1/1024 makes phases that do something; nothing is proved of it.
 
     Examples
