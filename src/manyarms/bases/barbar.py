@@ -55,8 +55,8 @@ class BARBAR(Drawn):
     ----------
     scale
         By what the published level, 1024 log(8 K log2(T) T), is multiplied. With 1, the constant of the proof, the
-        first phase, in which all arms are alike, has some 180,000 rounds with 10 arms and T = 30,000: it does nothing but
-        play at random. 1/1024 makes phases that do something; nothing is proved of it.
+        first phase, in which all arms are alike, has some 180,000 rounds with 10 arms and T = 30,000: it does nothing
+        but play at random. 1/1024 makes phases that do something; nothing is proved of it.
 
     Examples
     --------
