@@ -148,6 +148,8 @@ is_cramped = verb("is_cramped", default=lambda state: False)
 # Bases: finite-armed policies over slots 0 … arms − 1.
 # renew(base, arms, horizon, log_horizon) -> base. Forget everything; a new finite problem.
 renew = verb("renew")
+# keyed(base, key) -> base. After each renew: the key that comes with every pick, for bases that need it to learn, too.
+keyed = verb("keyed", default=lambda base, key: base)
 # pick(base, key, round) -> (slot, probability).
 pick = verb("pick")
 # learn(base, choice, reward) -> base.
