@@ -425,7 +425,7 @@ def test_chunks_are_listed_as_they_are_played():
         def submit(chunk):
             return executor.submit(runner.play_chunk, study, chunk)
 
-        for played, _ in enumerate(runner.play_on(submit, study, listing(), 2), 1):
+        for played, _ in enumerate(runner.play_on(runner.Players(submit, lambda: 2), study, listing()), 1):
             assert len(listed) <= played + 2
     assert played == 10
 
@@ -800,7 +800,7 @@ def test_on_a_cluster_with_a_worker_killed_the_bytes_are_the_same(tmp_path, monk
     monkeypatch.setitem(chunks.CHUNK_ROUNDS, "cpu", 1600)
     killed = []
     with cluster_executor("local:2") as executor:
-        client = executor._client
+        client = executor.client
 
         def kill_one(progress):
             if not killed:

@@ -1,19 +1,42 @@
 """A Dask cluster as an executor: an existing one by its address, or one of this machine's processes.
 
-Install it with ``pip install 'manyarms[cluster]'``. The workers need the same version of the package.
+Install it with ``pip install 'manyarms[cluster]'``. The scheduler and the workers need the same version of the package.
+Only workers that were asked for their sources, and have the same, are handed anything; who joins later is asked then.
 """
 
 import concurrent.futures
 import contextlib
 import importlib
+import importlib.util
 import logging
+import math
 import re
 import signal
-from collections.abc import Iterator, Mapping
+import sys
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing import resource_tracker
 from typing import Any
 
-from ..studies.modules import import_same, loaded_sources
+from ... import sources
+from ...compiled import LOADED_SOURCES
+from ..studies.modules import import_same
+
+SECONDS_TO_REACH = 20.0
+"""How long a scheduler may take to answer, at the start and when it was lost."""
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks at who is there."""
+
+SAY_AFTER, SAY_EVERY = 5.0, 60.0
+"""Seconds without a worker until that is said, and until it is said again."""
+
+PASSED_ON = f"{__package__}.runner"
+"""The module of the function that workers are handed: Dask's scheduler reads its name, and imports it."""
+
+KEPT = "what was finished is kept, and the same run goes on where it stopped"
 
 
 def local_processes(where: str) -> int | None:
@@ -25,18 +48,23 @@ def local_processes(where: str) -> int | None:
     (4, None)
     """
     local = re.fullmatch(r"local:(\d+)", where)
-    if not local and not re.match(r"(tcp|tls|ucx|ws|wss)://", where):
-        raise ValueError(f"the cluster must be an address such as tcp://host:8786, or local:N, not {where!r}")
     if local and int(local[1]) < 1:
         raise ValueError(f"a local cluster needs at least one process, not {where!r}")
-    return int(local[1]) if local else None
+    if local:
+        return int(local[1])
+    address = re.fullmatch(r"(tcp|tls|ucx|ws|wss)://.+:(\d{1,5})", where)
+    if not address or not 0 < int(address[2]) < 2**16:
+        raise ValueError(f"the cluster must be an address such as tcp://host:8786, or local:N, not {where!r}")
+    return None
 
 
 @contextlib.contextmanager
-def cluster_executor(where: str, modules: Mapping[str, str] | None = None) -> Iterator[concurrent.futures.Executor]:
+def cluster_executor(where: str, modules: Mapping[str, str] | None = None) -> Iterator["ClusterExecutor"]:
     """An executor on ``"tcp://host:port"`` (or ``tls://``), or on ``"local:N"``: N processes of this machine.
 
-    ``modules`` are those of one's own that the workers need (see ``needed_modules``).
+    ``modules`` are those of one's own that the workers need (see ``needed_modules``). A worker that is there and lacks
+    them, or has other sources, is an error; one that comes later is left out, with a warning. Where there is none it
+    waits, and says so.
     """
     processes = local_processes(where)
     try:
@@ -54,15 +82,132 @@ def cluster_executor(where: str, modules: Mapping[str, str] | None = None) -> It
                     silence_logs=logging.CRITICAL,  # what matters comes back as an exception
                 )
                 address = stack.enter_context(cluster)
+        else:
+            check_transport(dask, where)
         try:
-            client = stack.enter_context(dask.Client(address, timeout="20s"))
-        except OSError as error:
-            raise OSError(f"the cluster {where} cannot be reached: {error}") from None
-        for worker, digest in client.run(loaded_sources).items():
-            if digest != loaded_sources():
-                raise RuntimeError(f"the worker {worker} has other sources of manyarms; install the same version there")
-        client.run(import_same, dict(modules or {}))
-        yield client.get_executor()
+            client = stack.enter_context(dask.Client(address, timeout=SECONDS_TO_REACH))
+        except Exception as error:  # of many kinds
+            raise OSError(f"the cluster {where} cannot be reached: {str(error) or type(error).__name__}") from None
+        check_scheduler(client, where)
+        executor = ClusterExecutor(client, where, modules or {})
+        for worker, reason in executor.look().items():
+            raise ImportError(f"the worker {worker} cannot be used: {reason}")
+        yield executor
+
+
+def check_transport(dask: Any, where: str) -> None:
+    """An error if what a kind of address needs is missing here."""
+    if where.startswith("ucx:") and not any(map(importlib.util.find_spec, ("distributed_ucxx", "ucp"))):
+        raise ImportError(f"the cluster {where} needs UCX for Dask; install distributed-ucxx, or give a tcp:// address")
+    if where.startswith("tls:") and dask.Security().get_connection_args("client").get("ssl_context") is None:
+        raise ValueError(
+            f"the cluster {where} needs certificates; tell Dask where they are, by its setting distributed.comm.tls or "
+            "by DASK_DISTRIBUTED__COMM__TLS__CA_FILE, DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and …__CLIENT__KEY"
+        )
+
+
+def check_scheduler(client: Any, where: str) -> None:
+    """An error if the scheduler cannot read what it passes on."""
+    try:
+        client.run_on_scheduler(importlib.import_module, PASSED_ON)
+    except Exception as error:  # of any kind: it comes from there
+        raise ImportError(
+            f"the scheduler of the cluster {where} cannot import {PASSED_ON} ({error}); install the same version "
+            "of manyarms there, with what the lab needs: pip install 'manyarms[lab,cluster]'"
+        ) from None
+
+
+class ClusterExecutor(concurrent.futures.Executor):
+    """Hands calls to workers of a Dask cluster that have the same sources, and to no others."""
+
+    def __init__(self, client: Any, where: str, modules: Mapping[str, str]) -> None:
+        self.client = client
+        self._where = where
+        self._executor = client.get_executor()
+        self._modules = {sources.PACKAGE: LOADED_SOURCES, **modules}
+        self._threads: dict[str, int] = {}  # of each worker that is used
+        self._left_out: set[str] = set()
+        self._handed: dict[str, set[str]] = {}  # what is under way -> the workers that may have it
+        self._looked_at = -math.inf
+        self._alone_since = math.inf
+        self._words = 0
+
+    def ahead(self) -> int:
+        """How many calls may be under way. Few: who joins soon has one too, and who is lost had few."""
+        return max(1, 2 * sum(self._threads.values()))
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "concurrent.futures.Future[Any]":
+        """Hand out a call, as soon as there is a worker to take it."""
+        self.watch()
+        while not self._threads or self.client.status != "running":
+            time.sleep(LOOK_EVERY / 10.0)
+            self.watch()
+        key, workers = f"{function.__name__}-{uuid.uuid4().hex}", set(self._threads)
+        only = {"key": key, "workers": sorted(workers), "allow_other_workers": False}
+        future: concurrent.futures.Future[Any] = self._executor.submit(function, *args, **kwargs, **only)
+        self._handed[key] = workers
+        future.add_done_callback(lambda _: self._handed.pop(key, None))
+        return future
+
+    def watch(self) -> None:
+        """Look who is there, at most once a second: ask those who are new, and call off what only lost ones had."""
+        if self.client.status in ("closing", "closed"):
+            raise ConnectionError(f"the cluster {self._where} has lost its scheduler; start it again: {KEPT}")
+        if time.monotonic() - self._looked_at < LOOK_EVERY:
+            return
+        for worker, reason in self.look().items():
+            warnings.warn(f"the worker {worker} is left out: {reason}", stacklevel=2)
+        self._looked_at = time.monotonic()
+        self._say_if_alone()
+        self._call_off([key for key, workers in self._handed.copy().items() if workers.isdisjoint(self._threads)])
+
+    def look(self) -> dict[str, BaseException]:
+        """Find out who is there, and ask those who are new for their sources; give back who is left out, and why."""
+        there = self._there()
+        new = [worker for worker in there if worker not in self._threads and worker not in self._left_out]
+        said = self.client.run(import_same, self._modules, workers=new, on_error="return") if new else {}
+        wrong = {worker: error for worker, error in said.items() if error is not None}
+        lost = {worker for worker, error in wrong.items() if isinstance(error, OSError)}  # before it could answer
+        self._left_out = (self._left_out & there.keys()) | (wrong.keys() - lost)
+        self._threads = {worker: there[worker] for worker in there.keys() - self._left_out - lost}
+        return {worker: error for worker, error in wrong.items() if worker not in lost}
+
+    def _there(self) -> dict[str, int]:
+        """The threads of each worker; nobody while the scheduler is lost."""
+        try:
+            return dict(self.client.nthreads()) if self.client.status == "running" else {}
+        except OSError:
+            return {}
+
+    def _say_if_alone(self) -> None:
+        """Warn when there has been no worker for some time, and again now and then."""
+        now = time.monotonic()
+        if self._threads:
+            self._alone_since, self._words = math.inf, 0
+            return
+        self._alone_since = min(self._alone_since, now)
+        if now - self._alone_since >= SAY_AFTER + self._words * SAY_EVERY:
+            self._words += 1
+            left_out = f" ({len(self._left_out)} left out)" if self._left_out else ""
+            is_lost = self.client.status != "running"
+            what = "its scheduler does not answer" if is_lost else f"it has no worker that can be used{left_out}"
+            warnings.warn(
+                f"the cluster {self._where}: {what}, for {now - self._alone_since:.0f} seconds now; waiting. Ctrl-C "
+                "ends that, and nothing is lost",
+                stacklevel=2,
+            )
+
+    def _call_off(self, keys: list[str]) -> None:
+        """Let go of what no worker will ever take; whoever handed it out hears that it was cancelled."""
+        if keys:
+            dask: Any = importlib.import_module("distributed")
+            self.client.cancel([dask.Future(key, self.client) for key in keys])
+
+
+def deaths(error: BaseException) -> int:
+    """How many workers died over a call, if that is what an error of Dask says; else 0."""
+    dask: Any = sys.modules.get("distributed")
+    return int(error.allowed_failures) + 1 if dask and isinstance(error, dask.KilledWorker) else 0
 
 
 @contextlib.contextmanager

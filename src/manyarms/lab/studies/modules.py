@@ -3,6 +3,8 @@
 import dataclasses
 import hashlib
 import importlib
+import os
+import socket
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,11 +25,6 @@ def modules_of(part: Any) -> set[str]:
     return own.union(*(modules_of(getattr(part, field.name)) for field in dataclasses.fields(part)))  # type: ignore[arg-type]
 
 
-def loaded_sources() -> str:
-    """The digest of the package's sources, as they are loaded in this process."""
-    return LOADED_SOURCES
-
-
 def needed_modules(cells: Iterable[Cell]) -> dict[str, str]:
     """The modules that play these cells, with a digest of each source: the package, and those of one's own.
 
@@ -46,15 +43,19 @@ def import_same(modules: Mapping[str, str]) -> None:
             importlib.import_module(name)
         except Exception as error:
             raise ImportError(
-                f"a worker cannot import the module {name!r} ({error}); install it there, or put its folder on the "
-                "worker's PYTHONPATH"
+                f"{_this_process()} cannot import the module {name!r} ({error}); install it there, or put its folder "
+                "on the worker's PYTHONPATH"
             ) from None
         here = LOADED_SOURCES if name == sources.PACKAGE else _digest(sources.behind(name) or b"")
         if here != digest:
             raise ImportError(
-                f"a worker has other sources of {name!r}, or of what it imports; install the same there. Nothing that "
-                "it played was kept"
+                f"{_this_process()} has other sources of {name!r}, or of what it imports; install the same there. "
+                "Nothing that it played was kept"
             )
+
+
+def _this_process() -> str:
+    return f"a worker (process {os.getpid()} on {socket.gethostname()})"
 
 
 def _digest(source: bytes) -> str:
