@@ -4,6 +4,8 @@ Install it with ``pip install 'manyarms[cluster]'``. The scheduler and the worke
 Only workers that were asked for their sources, and have the same, are handed anything; who joins later is asked then.
 """
 
+import asyncio
+import collections
 import concurrent.futures
 import contextlib
 import importlib
@@ -14,11 +16,10 @@ import re
 import signal
 import sys
 import time
-import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from multiprocessing import resource_tracker
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import sources
 from ...compiled import LOADED_SOURCES
@@ -117,24 +118,34 @@ def check_scheduler(client: Any, where: str) -> None:
         ) from None
 
 
+class Handed(NamedTuple):
+    """A call that is under way."""
+
+    call: Any  # Dask's future
+    worker: str
+
+
 class ClusterExecutor(concurrent.futures.Executor):
-    """Hands calls to workers of a Dask cluster that have the same sources, and to no others."""
+    """Hands calls to workers of a Dask cluster that have the same sources, and to no others.
+
+    Each call is for one worker, and is cancelled when that is lost: so it is known whose worker was lost, and what is
+    finished has been fetched before its worker is given anything else.
+    """
 
     def __init__(self, client: Any, where: str, modules: Mapping[str, str]) -> None:
         self.client = client
         self._where = where
-        self._executor = client.get_executor()
         self._modules = {sources.PACKAGE: LOADED_SOURCES, **modules}
         self._threads: dict[str, int] = {}  # of each worker that is used
         self._left_out: set[str] = set()
-        self._handed: dict[str, set[str]] = {}  # what is under way -> the workers that may have it
+        self._handed: dict[concurrent.futures.Future[Any], Handed] = {}
         self._looked_at = -math.inf
         self._alone_since = math.inf
         self._words = 0
 
     def ahead(self) -> int:
-        """How many calls may be under way. Few: who joins soon has one too, and who is lost had few."""
-        return max(1, 2 * sum(self._threads.values()))
+        """How many calls may be under way: one for each thread."""
+        return max(1, sum(self._threads.values()))
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "concurrent.futures.Future[Any]":
         """Hand out a call, as soon as there is a worker to take it."""
@@ -142,12 +153,19 @@ class ClusterExecutor(concurrent.futures.Executor):
         while not self._threads or self.client.status != "running":
             time.sleep(LOOK_EVERY / 10.0)
             self.watch()
-        key, workers = f"{function.__name__}-{uuid.uuid4().hex}", set(self._threads)
-        only = {"key": key, "workers": sorted(workers), "allow_other_workers": False}
-        future: concurrent.futures.Future[Any] = self._executor.submit(function, *args, **kwargs, **only)
-        self._handed[key] = workers
-        future.add_done_callback(lambda _: self._handed.pop(key, None))
+        self._forget_finished()
+        busy = collections.Counter(handed.worker for handed in self._handed.values())
+        worker = max(self._threads, key=lambda worker: self._threads[worker] - busy[worker])
+        only = {"workers": [worker], "allow_other_workers": False, "pure": False}
+        call = self.client.submit(function, *args, **kwargs, **only)
+        # Not by Dask's own executor: its future never ends if a result is lost with its worker and then called off.
+        loop = self.client.loop.asyncio_loop
+        future = asyncio.run_coroutine_threadsafe(self.client.gather(call, asynchronous=True), loop)
+        self._handed[future] = Handed(call, worker)
         return future
+
+    def _forget_finished(self) -> None:
+        self._handed = {future: handed for future, handed in self._handed.items() if not future.done()}
 
     def watch(self) -> None:
         """Look who is there, at most once a second: ask those who are new, and call off what only lost ones had."""
@@ -159,9 +177,12 @@ class ClusterExecutor(concurrent.futures.Executor):
             warnings.warn(f"the worker {worker} is left out: {reason}", stacklevel=2)
         self._looked_at = time.monotonic()
         self._say_if_alone()
-        self._call_off([key for key, workers in self._handed.copy().items() if workers.isdisjoint(self._threads)])
+        self._forget_finished()
+        stranded = [handed.call for handed in self._handed.values() if handed.worker not in self._threads]
+        if stranded:  # nobody will ever take them; whoever handed them out hears that they were cancelled
+            self.client.cancel(stranded)
 
-    def look(self) -> dict[str, BaseException]:
+    def look(self) -> dict[str, str]:
         """Find out who is there, and ask those who are new for their sources; give back who is left out, and why."""
         there = self._there()
         new = [worker for worker in there if worker not in self._threads and worker not in self._left_out]
@@ -170,7 +191,7 @@ class ClusterExecutor(concurrent.futures.Executor):
         lost = {worker for worker, error in wrong.items() if isinstance(error, OSError)}  # before it could answer
         self._left_out = (self._left_out & there.keys()) | (wrong.keys() - lost)
         self._threads = {worker: there[worker] for worker in there.keys() - self._left_out - lost}
-        return {worker: error for worker, error in wrong.items() if worker not in lost}
+        return {worker: why_not(error) for worker, error in wrong.items() if worker not in lost}
 
     def _there(self) -> dict[str, int]:
         """The threads of each worker; nobody while the scheduler is lost."""
@@ -197,11 +218,11 @@ class ClusterExecutor(concurrent.futures.Executor):
                 stacklevel=2,
             )
 
-    def _call_off(self, keys: list[str]) -> None:
-        """Let go of what no worker will ever take; whoever handed it out hears that it was cancelled."""
-        if keys:
-            dask: Any = importlib.import_module("distributed")
-            self.client.cancel([dask.Future(key, self.client) for key in keys])
+
+def why_not(error: BaseException) -> str:
+    """Why a worker cannot be used, and what to do."""
+    has_remedy = isinstance(error, ImportError) and "install" in str(error)  # it comes from import_same
+    return str(error) if has_remedy else f"{error}; install the same version of manyarms there"
 
 
 def deaths(error: BaseException) -> int:

@@ -38,7 +38,7 @@ NANOSECONDS_A_ROUND = 30.0
 """For the estimate of ``plan``: between the cheapest and the dearest policies of ``manyarms bench``."""
 
 ATTEMPTS = 5
-"""When so many workers that had a chunk were lost, it is given up. (Dask tries it with some by itself.)"""
+"""When so many workers that had a chunk were lost, or failed, it is given up."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -288,10 +288,11 @@ def play_on(players: Players, study: Study, chunks: Iterator[Chunk]) -> Finished
     A chunk whose worker was lost is handed out again.
     """
     lost: collections.Counter[Chunk] = collections.Counter()
+    again: list[Chunk] = []
     futures: dict[concurrent.futures.Future[NDArray[np.float64]], Chunk] = {}
 
     def hand_out() -> None:
-        while len(futures) < players.ahead() and (chunk := next(chunks, None)):
+        while len(futures) < players.ahead() and (chunk := again.pop() if again else next(chunks, None)):
             futures[players.submit(chunk)] = chunk
 
     try:
@@ -308,13 +309,13 @@ def play_on(players: Players, study: Study, chunks: Iterator[Chunk]) -> Finished
                     lost[chunk] += times_lost(error)
                     if lost[chunk] >= ATTEMPTS:
                         raise RuntimeError(why_given_up(study, chunk, error, lost[chunk])) from error
-                    futures[players.submit(chunk)] = chunk
+                    again.append(chunk)
                     continue
                 hand_out()  # first: what is done with the values may take a while
                 yield chunk, checked(values, study, chunk)
             if players.watch:
                 players.watch()
-                hand_out()  # there may be more to play than before
+            hand_out()
     finally:
         for future in futures:
             future.cancel()
@@ -339,5 +340,7 @@ def why_given_up(study: Study, chunk: Chunk, error: Exception, times: int) -> st
     """What to say of a chunk that was tried often enough."""
     what = f"replications {chunk.first} to {chunk.last - 1} of the cell {study.cells[chunk.index].label!r} are given up"
     if deaths(error) or isinstance(error, concurrent.futures.CancelledError):
-        return f"{what}: {times} workers that had them died, for want of memory perhaps (their logs may tell); {KEPT}"
+        return (
+            f"{what}: {times} workers that had them were lost, for want of memory perhaps (their logs may tell); {KEPT}"
+        )
     return f"{what} after {times} attempts: {error}; {KEPT}"

@@ -49,8 +49,7 @@ def import_same(modules: Mapping[str, str]) -> None:
         here = LOADED_SOURCES if name == sources.PACKAGE else _digest(sources.behind(name) or b"")
         if here != digest:
             raise ImportError(
-                f"{_this_process()} has other sources of {name!r}, or of what it imports; install the same there. "
-                "Nothing that it played was kept"
+                f"{_this_process()} has other sources of {name!r}, or of what it imports; install the same there"
             )
 
 
