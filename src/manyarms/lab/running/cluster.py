@@ -184,21 +184,21 @@ class ClusterExecutor(concurrent.futures.Executor):
 
     def look(self) -> dict[str, str]:
         """Find out who is there, and ask those who are new for their sources; give back who is left out, and why."""
-        there = self._there()
-        new = [worker for worker in there if worker not in self._threads and worker not in self._left_out]
-        said = self.client.run(import_same, self._modules, workers=new, on_error="return") if new else {}
-        wrong = {worker: error for worker, error in said.items() if error is not None}
-        lost = {worker for worker, error in wrong.items() if isinstance(error, OSError)}  # before it could answer
-        self._left_out = (self._left_out & there.keys()) | (wrong.keys() - lost)
-        self._threads = {worker: there[worker] for worker in there.keys() - self._left_out - lost}
-        return {worker: why_not(error) for worker, error in wrong.items() if worker not in lost}
-
-    def _there(self) -> dict[str, int]:
-        """The threads of each worker; nobody while the scheduler is lost."""
-        try:
-            return dict(self.client.nthreads()) if self.client.status == "running" else {}
-        except OSError:
+        if self.client.status != "running":  # while the scheduler is lost, so are its workers
+            self._threads = {}
             return {}
+        try:
+            there = self.client.nthreads()
+            new = [worker for worker in there if worker not in self._threads and worker not in self._left_out]
+            said = self.client.run(import_same, self._modules, workers=new, on_error="return") if new else {}
+        except OSError:  # the next look will tell
+            return {}
+        same = {worker for worker, error in said.items() if error is None}
+        # Those that were lost before they could answer are neither.
+        wrong = {worker: why_not(said[worker]) for worker in said if not isinstance(said[worker], OSError | None)}
+        self._left_out = (self._left_out & there.keys()) | wrong.keys()
+        self._threads = {worker: there[worker] for worker in there if worker in self._threads or worker in same}
+        return wrong
 
     def _say_if_alone(self) -> None:
         """Warn when there has been no worker for some time, and again now and then."""

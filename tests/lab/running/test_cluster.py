@@ -1,0 +1,276 @@
+"""Studies on a Dask cluster: who may play, and what is said when somebody is lost."""
+
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import threading
+import warnings
+
+import dask
+import distributed
+import pytest
+
+import manyarms as ma
+from manyarms.cli import main
+from manyarms.lab import Study, cluster_executor, needed_modules, plan_of_study, run
+from manyarms.lab.running import chunks, cluster, runner
+from manyarms.lab.running.cluster import ClusterExecutor, deaths
+from tests.dask_processes import DaskProcesses, other_sources, until, without_package
+
+pytestmark = [pytest.mark.once, pytest.mark.usefixtures("uncompiled")]
+
+STUDY = Study.of(
+    "small",
+    {"uniform": ma.UniformPlay()},
+    {"still": ma.World(ma.PowerLaw(beta=1.0))},
+    horizons=[20],
+    replications=40,
+    seed=3,
+    checkpoints=4,
+)
+PLAIN = {"NUMBA_DISABLE_JIT": "1"}
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    monkeypatch.setitem(chunks.CHUNK_ROUNDS, "cpu", 80)  # four replications: ten chunks
+
+
+@pytest.fixture
+def wanted(tmp_path):
+    """The bytes of a run that nobody disturbs."""
+    return [path.read_bytes() for path in run(STUDY, tmp_path / "undisturbed")]
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory):
+    return other_sources(tmp_path_factory.mktemp("others"))
+
+
+def on_cluster(address, folder, **how):
+    with cluster_executor(address, needed_modules(STUDY.cells)) as executor:
+        return [path.read_bytes() for path in run(STUDY, folder, executor=executor, **how)]
+
+
+# ---------------------------------------------------------------- who may play
+
+
+def test_only_workers_of_the_same_sources_play_whenever_they_come(tmp_path, wanted, others, monkeypatch):
+    monkeypatch.setattr(cluster, "SAY_AFTER", 0.1)
+    seen = []
+
+    def wrong_ones_and_then_a_right_one(processes):
+        until(lambda: any("no worker that can be used" in str(one.message) for one in seen))
+        processes.start_worker(others)
+        processes.start_worker(without_package(tmp_path / "without"))
+        until(lambda: sum("is left out" in str(one.message) for one in seen) == 2)
+        processes.start_worker()
+
+    with DaskProcesses(tmp_path, **PLAIN) as processes, warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        thread = threading.Thread(target=wrong_ones_and_then_a_right_one, args=[processes])
+        thread.start()
+        assert on_cluster(processes.address, tmp_path / "cluster") == wanted
+        thread.join()
+        said = [str(one.message) for one in seen]
+        assert any("other sources of 'manyarms'" in one and "install the same" in one for one in said)
+        assert any("there is none" in one and "install the same" in one for one in said)
+
+        # They are there from the beginning of the next run, which is refused before anything is deleted.
+        with pytest.raises(ImportError, match=r"the worker tcp://.* cannot be used: .*install the same"):
+            on_cluster(processes.address, tmp_path / "cluster", resume=False)
+        assert plan_of_study(STUDY, tmp_path / "cluster")["rounds left"] == 0
+
+
+def test_a_chunk_finds_out_itself_where_dask_chooses_the_worker(tmp_path, wanted, others):
+    with DaskProcesses(tmp_path, **PLAIN) as processes:
+        processes.start_worker(others)
+        with distributed.Client(processes.address) as client:
+            with pytest.raises(ImportError, match=r"a worker \(process .*\) has other sources of 'manyarms'.*install"):
+                run(STUDY, tmp_path / "cluster", executor=client.get_executor())
+    assert not list((tmp_path / "cluster").rglob("*.parquet"))
+    assert [path.read_bytes() for path in run(STUDY, tmp_path / "cluster")] == wanted
+
+
+def test_a_scheduler_without_the_package_is_refused(tmp_path):
+    with DaskProcesses(tmp_path, without_package(tmp_path / "without"), **PLAIN) as processes:
+        with pytest.raises(ImportError, match=r"the scheduler .*there is none.*install the same version of manyarms"):
+            on_cluster(processes.address, tmp_path / "cluster")
+    assert not (tmp_path / "cluster").exists()
+
+
+class FakeClient:
+    """A cluster as its client sees it, in which nothing is played."""
+
+    status = "running"
+
+    def __init__(self, threads, said):
+        self.threads, self.said = threads, said
+
+    def nthreads(self):
+        return self.threads
+
+    def run(self, function, *args, workers, on_error):
+        return {worker: self.said[worker] for worker in workers if worker in self.said}
+
+
+def test_who_has_not_said_that_it_is_the_same_is_not_used():
+    said = {
+        "same": None,
+        "other": ImportError("install"),
+        "lost": OSError("gone"),
+        "old": AttributeError("import_same"),
+    }
+    executor = ClusterExecutor(FakeClient(dict.fromkeys([*said, "silent"], 2), said), "tcp://host:1", {})
+    assert executor.look().keys() == {"other", "old"}
+    assert executor.ahead() == 2  # those of the one
+    said |= {"silent": None, "other": None}
+    assert executor.look() == {}
+    assert executor.ahead() == 4  # who was left out stays so
+    del executor.client.threads["same"]
+    executor.look()
+    assert executor.ahead() == 2
+
+
+def test_it_is_said_now_and_then_that_there_is_no_worker(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(cluster.time, "monotonic", lambda: clock[0])
+    client = FakeClient({}, {"late": None})
+    executor = ClusterExecutor(client, "tcp://host:1", {})
+    said_at = []
+    for second in range(0, 140):
+        clock[0] = float(second)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            executor.watch()
+        said_at += [second] * len(seen)
+    assert said_at == [5, 65, 125]
+    client.threads = {"late": 1}
+    clock[0] = 200.0
+    executor.watch()  # warnings are errors here
+    assert executor.ahead() == 1
+
+
+# ---------------------------------------------------------------- who is lost
+
+
+def test_a_chunk_that_kills_its_workers_is_named_and_the_rest_is_kept(tmp_path, wanted, monkeypatch):
+    play = runner.play_described
+
+    def deadly(described, first, *rest):
+        if first == 8:
+            os._exit(1)
+        return play(described, first, *rest)
+
+    monkeypatch.setattr(runner, "play_described", deadly)
+    monkeypatch.setattr(runner, "ATTEMPTS", 2)
+    with DaskProcesses(tmp_path, **PLAIN) as processes:
+        for _ in range(3):
+            processes.start_worker()
+        with distributed.Client(processes.address) as client:
+            client.wait_for_workers(3)
+        with pytest.raises(RuntimeError, match=r"replications 8 to 11 of the cell 'uniform, still.*: 2 workers .*kept"):
+            on_cluster(processes.address, tmp_path / "cluster")
+        assert plan_of_study(STUDY, tmp_path / "cluster")["rounds left"] < STUDY.rounds()
+        monkeypatch.setattr(runner, "play_described", play)
+        assert on_cluster(processes.address, tmp_path / "cluster") == wanted  # by the third
+
+
+def test_what_dask_itself_gives_up_is_named_too(tmp_path):
+    lost = distributed.KilledWorker("task", None, 3)
+    assert deaths(lost) == 4
+    assert deaths(OSError()) == 0
+
+    class Killing(concurrent.futures.Executor):
+        calls = []
+
+        def submit(self, function, *args):
+            self.calls.append(args)
+            future = concurrent.futures.Future()
+            future.set_exception(lost)
+            return future
+
+    with pytest.raises(RuntimeError, match=r"replications \d+ to \d+ of the cell 'uniform.*: 8 workers .*kept"):
+        run(STUDY, tmp_path, executor=Killing())
+    numbers = [args[-1] for args in Killing.calls]
+    assert len(set(numbers)) == len(numbers) > 10  # no two calls are alike, as Dask must be told
+
+
+def test_a_lost_scheduler_is_told_in_a_sentence_and_the_run_goes_on_later(tmp_path, wanted, monkeypatch, capsys):
+    monkeypatch.setattr(cluster, "SECONDS_TO_REACH", 2.0)
+    file = tmp_path / "small.toml"
+    file.write_text(
+        'name = "small"\nseed = 3\nreplications = 40\nhorizons = [20]\ncheckpoints = 4\n'
+        '[worlds.still]\nreservoir = {type = "PowerLaw", beta = 1.0}\n[policies.uniform]\ntype = "UniformPlay"\n'
+    )
+    words = ["run", str(file), "--folder", str(tmp_path / "cluster"), "--cluster"]
+    with DaskProcesses(tmp_path, **PLAIN) as processes:
+        processes.start_worker()
+        keep = runner.keep
+
+        def keep_and_kill(*args):
+            keep(*args)
+            processes.scheduler.kill()
+
+        monkeypatch.setattr(runner, "keep", keep_and_kill)
+        assert main([*words, processes.address]) == 2
+        said = capsys.readouterr().err
+        monkeypatch.setattr(runner, "keep", keep)
+    assert f"manyarms run: the cluster {processes.address} has lost its scheduler; start it again" in said
+    assert "kept" in said
+    assert "Traceback" not in said
+    assert plan_of_study(STUDY, tmp_path / "cluster")["rounds left"] < STUDY.rounds()
+    assert [path.read_bytes() for path in run(STUDY, tmp_path / "cluster")] == wanted
+
+
+# ---------------------------------------------------------------- addresses
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("ucx://127.0.0.1:8786", ["ucx://127.0.0.1:8786", "distributed-ucxx", "tcp://"]),
+        ("tls://127.0.0.1:8786", ["tls://127.0.0.1:8786", "certificates", "distributed.comm.tls"]),
+        ("tcp://", ["tcp://host:8786", "'tcp://'"]),
+        ("tcp://127.0.0.1", ["tcp://host:8786", "'tcp://127.0.0.1'"]),
+        ("tcp://127.0.0.1:99999", ["tcp://host:8786", "99999"]),
+        ("tcp://127.0.0.1:x", ["tcp://host:8786", ":x"]),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_an_error_before_any_work(where, words, tmp_path, capsys):
+    assert main(["run", "explained", "--folder", str(tmp_path / "results"), "--cluster", where]) == 2
+    said = capsys.readouterr().err
+    for word in words:
+        assert word in said
+    assert len(said.splitlines()) == 1
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS_TO_REACH", 0.2)
+    with pytest.raises(OSError, match=r"the cluster tcp://127\.0\.0\.1:1 cannot be reached"):
+        on_cluster("tcp://127.0.0.1:1", "nowhere")
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+def test_tls_works_where_dask_knows_the_certificates(tmp_path, wanted, monkeypatch):
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    made = ["-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", tmp_path / "key", "-out", tmp_path / "cert"]
+    subprocess.run(["openssl", "req", "-x509", *made, *subject], check=True, capture_output=True)
+    settings = {
+        f"{side}__{what}": tmp_path / what.lower() for side in ("SCHEDULER", "WORKER") for what in ("CERT", "KEY")
+    }
+    settings["CA_FILE"] = tmp_path / "cert"
+    named = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(path) for name, path in settings.items()}
+    config = {
+        "ca-file": str(tmp_path / "cert"),
+        "client": {"cert": str(tmp_path / "cert"), "key": str(tmp_path / "key")},
+    }
+    with (
+        DaskProcesses(tmp_path, protocol="tls", **PLAIN, **named) as processes,
+        dask.config.set({"distributed.comm.tls": config}),
+    ):
+        processes.start_worker()
+        assert processes.address.startswith("tls://")
+        assert on_cluster(processes.address, tmp_path / "cluster") == wanted
