@@ -1,13 +1,14 @@
-"""Attacks on studies that run on a Dask cluster: python -m verification.attacks.cluster, some minutes on two cores.
+"""Studies on a Dask cluster under attack, python -m verification.attacks.cluster.
 
-Real schedulers and workers, as processes of this machine:
+Real schedulers and workers, as processes of this machine. Workers are killed (SIGKILL) at random moments of a run, and
+others started in their place; one chunk kills all that have it; the scheduler is killed, for good or started again at
+its address; workers of other sources join: a copy of the package with one bit changed, so that every number it plays
+is another.
 
-1. workers are killed (SIGKILL) at random moments of a run, and others started in their place;
-2. the scheduler is killed, for good, or started again at once at its address;
-3. workers of other sources join: a copy of the package with one bit changed, so that every number it plays is another.
+It has held if the result files are the same, byte for byte, as those of a run that nobody disturbed: at once, or after
+a message that says that what was finished is kept, by the same run once more. Never another number, never a traceback.
 
-It holds if the result files are the same, byte for byte, as those of a run that nobody disturbed: at once, or after a
-message that says that what was finished is kept, by the same run once more.
+``--size 1`` is 50 kills of workers and 5 of the scheduler; ``--seed`` says when.
 """
 
 import argparse
@@ -30,9 +31,9 @@ import distributed
 
 import manyarms as ma
 from manyarms.lab import Progress, Study, cluster_executor, needed_modules, run
-from manyarms.lab.running import chunks, cluster
-from manyarms.tables import Table
-from tests.dask_processes import DaskProcesses, environment, other_sources, until
+from manyarms.lab.running import chunks, cluster, runner
+from tests.dask_processes import SOURCES, DaskProcesses, environment, other_sources, until
+from verification.attacks.results import Tally, times
 
 STUDY = Study.of(
     "attacked",
@@ -49,14 +50,13 @@ CHUNK_ROUNDS = 8_000_000
 SECONDS_TO_REACH = 4.0
 """How long a lost scheduler is waited for here, instead of 20 seconds."""
 
-KILLS, KILLS_A_RUN, SCHEDULERS, LATE = 50, 5, 5, 4
+KILLS_A_RUN = 5
 
-Row = dict[str, object]
 Disturb = Callable[[Progress, distributed.Client], None]
 
 
-def attacks(seed: int, size: float) -> Iterator[Row]:
-    """Do all attacks, ``size`` times as many as usual, and say of each how often it held."""
+def attacks(seed: int, size: float) -> Iterator[dict[str, object]]:
+    """Attack, and say for each kind how often it was tried and how often it held."""
     dice = random.Random(seed)
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.dict(chunks.CHUNK_ROUNDS, cpu=CHUNK_ROUNDS))
@@ -68,25 +68,20 @@ def attacks(seed: int, size: float) -> Iterator[Row]:
         other = other_sources(folder / "other")
         check_that_it_plays_otherwise(other)
         laboratory = Laboratory(folder, wanted, dice, other)
-        for name, attack, usual in (
-            ("a Dask worker is killed", laboratory.kill_workers, KILLS),
-            ("a Dask scheduler is killed for good", laboratory.kill_scheduler, SCHEDULERS),
-            ("a Dask scheduler is killed and started again", laboratory.restart_scheduler, SCHEDULERS),
-            ("a Dask worker of other sources joins late", laboratory.join_late, LATE),
-            ("a Dask worker of other sources comes first", laboratory.come_first, LATE),
-            ("the same, with Dask's own executor", laboratory.join_unguarded, LATE),
+        for name, attack, tries in (
+            ("a worker is killed (SIGKILL)", laboratory.kill_workers, 50),
+            ("a chunk kills each worker that has it", laboratory.deadly_chunk, 2),
+            ("the scheduler is killed for good", laboratory.kill_scheduler, 5),
+            ("the scheduler is killed and started again", laboratory.restart_scheduler, 5),
+            ("a worker of other sources joins late", laboratory.join_late, 4),
+            ("a worker of other sources comes first", laboratory.come_first, 4),
+            ("a worker of other sources joins where Dask chooses who plays", laboratory.join_unguarded, 4),
         ):
-            yield row(name, attack, max(1, round(usual * size)))
-
-
-def row(name: str, attack: Callable[[int], Iterator[tuple[int, str]]], tries: int) -> Row:
-    """Attack until there were so many tries; each step says how many it was, and what went wrong."""
-    done, held, wrong = 0, 0, set()
-    for step, complaint in attack(tries):
-        done += step
-        held += 0 if complaint else step
-        wrong |= {complaint} - {""}
-    return {"attack": name, "tries": done, "held": held, "else": "; ".join(sorted(wrong))}
+            tally = Tally(f"on a cluster, {name}")
+            for many, wrong in attack(times(tries, size)):
+                for _ in range(many):
+                    tally.count(wrong)
+            yield tally.row
 
 
 def bytes_of(paths: list[Path]) -> list[bytes]:
@@ -127,7 +122,7 @@ class Laboratory:
         with contextlib.ExitStack() as stack:
             modules = needed_modules(STUDY.cells)
             try:
-                executor: Any = stack.enter_context(cluster_executor(address, modules))
+                executor: Any = stack.enter_context(cluster_executor(address, modules, wait=90.0))
                 client = executor.client
                 if not is_guarded:
                     executor = client.get_executor()
@@ -154,6 +149,22 @@ class Laboratory:
                 killed.join()
             left -= killed.number
             yield killed.number, self.after_a_message(said, folder)
+
+    def deadly_chunk(self, tries: int) -> Iterator[tuple[int, str]]:
+        """A nanny starts each worker again, until the chunk is given up and named."""
+        play = runner.play_described
+        for _ in range(tries):
+            folder = self.new_folder()
+            deadly = self.dice.choice([2, 6, 10, 14])  # no chunk of the other cell begins there
+
+            def play_or_die(study: Any, first: int, *rest: Any, deadly: int = deadly) -> Any:
+                return os._exit(1) if first == deadly else play(study, first, *rest)
+
+            with DaskProcesses(folder) as processes, mock.patch.object(runner, "play_described", play_or_die):
+                processes.start_worker(SOURCES, "--nanny")
+                said = self.disturbed(processes.address, folder, lambda *_: None)
+            is_named = f"replications {deadly} to" in said and "5 workers that had them were lost" in said
+            yield 1, self.after_a_message(said, folder) if is_named else f"said: {said or 'nothing'}"
 
     def kill_scheduler(self, tries: int) -> Iterator[tuple[int, str]]:
         """Once in each run; then there is a message, and another cluster."""
@@ -276,12 +287,15 @@ class Killed:
 
 
 def main() -> None:
-    """Print a row for each attack."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--size", type=float, default=1.0, help="how many tries, as a share of the usual number")
-    options = parser.parse_args()
-    print(Table(list(attacks(options.seed, options.size))))
+    """Attack, and print a table."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--size", type=float, default=1.0)
+    options.add_argument("--seed", type=int, default=1)
+    given = options.parse_args()
+    begun = time.perf_counter()
+    for row in attacks(given.seed, given.size):
+        print(f"{row['held']:>6} of {row['tries']:>6} held: {row['attack']}  {row['else']}", flush=True)
+    print(f"{time.perf_counter() - begun:.0f} s")
 
 
 if __name__ == "__main__":

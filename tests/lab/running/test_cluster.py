@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -48,8 +49,8 @@ def others(tmp_path_factory):
     return other_sources(tmp_path_factory.mktemp("others"))
 
 
-def on_cluster(address, folder, **how):
-    with cluster_executor(address, needed_modules(STUDY.cells)) as executor:
+def on_cluster(address, folder, wait=60.0, **how):
+    with cluster_executor(address, needed_modules(STUDY.cells), wait) as executor:
         return [path.read_bytes() for path in run(STUDY, folder, executor=executor, **how)]
 
 
@@ -58,98 +59,154 @@ def on_cluster(address, folder, **how):
 
 def test_only_workers_of_the_same_sources_play_whenever_they_come(tmp_path, wanted, others, monkeypatch):
     monkeypatch.setattr(cluster, "SAY_AFTER", 0.1)
-    seen = []
+    right, seen = [], []
 
-    def wrong_ones_and_then_a_right_one(processes):
-        until(lambda: any("no worker that can be used" in str(one.message) for one in seen))
+    def a_wrong_one_and_then_a_right_one(processes):
+        until(lambda: any("it has no worker, for" in str(one.message) for one in seen))
         processes.start_worker(others)
-        processes.start_worker(without_package(tmp_path / "without"))
-        until(lambda: sum("is left out" in str(one.message) for one in seen) == 2)
-        processes.start_worker()
+        until(lambda: any("is left out" in str(one.message) for one in seen))
+        right.append(processes.start_worker())
 
-    with DaskProcesses(tmp_path, **PLAIN) as processes, warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        thread = threading.Thread(target=wrong_ones_and_then_a_right_one, args=[processes])
-        thread.start()
-        assert on_cluster(processes.address, tmp_path / "cluster") == wanted
-        thread.join()
-        said = [str(one.message) for one in seen]
-        assert any("other sources of 'manyarms'" in one and "install the same" in one for one in said)
-        assert any("there is none" in one and "install the same" in one for one in said)
-
-        # They are there from the beginning of the next run, which is refused before anything is deleted.
-        with pytest.raises(ImportError, match=r"the worker tcp://.* cannot be used: .*install the same"):
-            on_cluster(processes.address, tmp_path / "cluster", resume=False)
-        assert plan_of_study(STUDY, tmp_path / "cluster")["rounds left"] == 0
-
-
-def test_a_chunk_finds_out_itself_where_dask_chooses_the_worker(tmp_path, wanted, others):
     with DaskProcesses(tmp_path, **PLAIN) as processes:
-        processes.start_worker(others)
+        with pytest.raises(
+            TimeoutError, match=r"has no worker, for \d+ seconds; start one with: dask worker tcp.*kept"
+        ):
+            on_cluster(processes.address, tmp_path / "cluster", wait=0.2)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            thread = threading.Thread(target=a_wrong_one_and_then_a_right_one, args=[processes])
+            thread.start()
+            assert on_cluster(processes.address, tmp_path / "cluster") == wanted
+            thread.join()
+        assert any(re.search(r"other sources of 'manyarms'.*install the same", str(one.message)) for one in seen)
+
+        # Next time both are there from the beginning.
+        with pytest.warns(UserWarning, match="is left out: .* has other sources of 'manyarms'"):
+            assert on_cluster(processes.address, tmp_path / "cluster", resume=False) == wanted
+
+        # The wrong one alone is refused before anything is deleted; where Dask chooses, the chunk itself finds out.
+        right[0].kill()
         with distributed.Client(processes.address) as client:
+            until(lambda: len(client.nthreads()) == 1)
+            with pytest.raises(ImportError, match=r"no worker .* can be used; tcp://.*: .*install the same"):
+                on_cluster(processes.address, tmp_path / "cluster", resume=False)
+            assert plan_of_study(STUDY, tmp_path / "cluster")["rounds left"] == 0
             with pytest.raises(ImportError, match=r"a worker \(process .*\) has other sources of 'manyarms'.*install"):
-                run(STUDY, tmp_path / "cluster", executor=client.get_executor())
-    assert not list((tmp_path / "cluster").rglob("*.parquet"))
-    assert [path.read_bytes() for path in run(STUDY, tmp_path / "cluster")] == wanted
+                run(STUDY, tmp_path / "unguarded", executor=client.get_executor())
+        assert not list((tmp_path / "unguarded").rglob("*.parquet"))
 
 
 def test_a_scheduler_without_the_package_is_refused(tmp_path):
-    with DaskProcesses(tmp_path, without_package(tmp_path / "without"), **PLAIN) as processes:
-        with pytest.raises(ImportError, match=r"the scheduler .*there is none.*install the same version of manyarms"):
-            on_cluster(processes.address, tmp_path / "cluster")
+    with (
+        DaskProcesses(tmp_path, without_package(tmp_path / "without"), **PLAIN) as processes,
+        pytest.raises(ImportError, match=r"the scheduler .*there is none.*install the same version of manyarms"),
+    ):
+        on_cluster(processes.address, tmp_path / "cluster")
     assert not (tmp_path / "cluster").exists()
 
 
 class FakeClient:
     """A cluster as its client sees it, in which nothing is played."""
 
-    status = "running"
-
-    def __init__(self, threads, said):
-        self.threads, self.said = threads, said
+    def __init__(self, **threads):
+        self.threads = threads
+        self.status = "running"
 
     def nthreads(self):
         return self.threads
 
-    def run(self, function, *args, workers, on_error):
-        return {worker: self.said[worker] for worker in workers if worker in self.said}
+
+@pytest.fixture
+def said(monkeypatch):
+    """What workers answer; those that are not in here are silent."""
+    answers = {}
+
+    def ask(client, worker, modules):
+        future = concurrent.futures.Future()
+        if worker in answers:
+            future.set_result(answers[worker])
+        return future
+
+    monkeypatch.setattr(cluster, "ask", ask)
+    return answers
 
 
-def test_who_has_not_said_that_it_is_the_same_is_not_used():
-    said = {
+def test_who_has_not_said_that_it_is_the_same_is_not_used(said):
+    said |= {
         "same": None,
         "other": ImportError("install"),
         "lost": OSError("gone"),
         "old": AttributeError("import_same"),
     }
-    executor = ClusterExecutor(FakeClient(dict.fromkeys([*said, "silent"], 2), said), "tcp://host:1", {})
-    assert executor.look().keys() == {"other", "old"}
+    executor = ClusterExecutor(FakeClient(same=2, other=2, lost=2, old=2, silent=2), "tcp://host:1", {})
+    assert executor.look() == {"other": "install", "old": "import_same; install the same version of manyarms there"}
     assert executor.ahead() == 2  # those of the one
-    said |= {"silent": None, "other": None}
+    said |= {"other": None, "lost": None}
     assert executor.look() == {}
-    assert executor.ahead() == 4  # who was left out stays so
+    assert executor.ahead() == 4  # the lost one is asked again; who was left out stays so
+    executor._asked["silent"].set_result(None)  # not asked twice, and not waited for
+    executor.look()
+    assert executor.ahead() == 6
     del executor.client.threads["same"]
     executor.look()
-    assert executor.ahead() == 2
+    assert executor.ahead() == 4
+    executor.client.status = "connecting"  # without a scheduler there is nobody
+    executor.look()
+    assert executor.ahead() == 1
 
 
-def test_it_is_said_now_and_then_that_there_is_no_worker(monkeypatch):
+def test_it_is_said_that_there_is_no_worker_until_that_is_an_error(said, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(cluster.time, "monotonic", lambda: clock[0])
-    client = FakeClient({}, {"late": None})
-    executor = ClusterExecutor(client, "tcp://host:1", {})
-    said_at = []
-    for second in range(0, 140):
+    said |= {"late": None, "other": ImportError("install")}
+    client = FakeClient()
+    executor = ClusterExecutor(client, "tcp://host:1", {}, wait=150.0)
+    warned = {}
+
+    def watch_at(second):
         clock[0] = float(second)
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             executor.watch()
-        said_at += [second] * len(seen)
-    assert said_at == [5, 65, 125]
+        if seen:
+            [warned[second]] = [str(one.message) for one in seen]
+
+    for second in range(140):
+        watch_at(second)
+    assert list(warned) == [5, 65, 125]
+    assert "it has no worker, for 65 seconds now; waiting for 85 more (--wait)" in warned[65]
     client.threads = {"late": 1}
-    clock[0] = 200.0
-    executor.watch()  # warnings are errors here
-    assert executor.ahead() == 1
+    watch_at(149)  # it has come, and the time begins anew when it goes
+    client.threads = {"other": 1}
+    watch_at(200)
+    watch_at(349)
+    with pytest.raises(
+        TimeoutError, match=r"no worker that can be used \(1 left out; other: install\), for 150 s.*kept"
+    ):
+        watch_at(350)
+
+
+@pytest.mark.parametrize("wait", ["-1", "nan"])
+def test_a_time_to_wait_that_cannot_be_is_refused(wait, tmp_path, capsys):
+    assert main(["run", "explained", "--folder", str(tmp_path), "--cluster", "local:1", "--wait", wait]) == 2
+    assert "the seconds to wait for a worker must be at least 0, not " in capsys.readouterr().err
+
+
+def test_whatever_dask_says_of_a_lost_scheduler_it_is_told_in_one_way(said):
+    said["same"] = None
+    client = FakeClient(same=1)
+    executor = ClusterExecutor(client, "tcp://host:1", {})
+
+    def submit(*_, **__):
+        client.status = "closed"
+        raise RuntimeError("Client is closed. Can't send update-graph message.")
+
+    client.submit = submit
+    for _ in range(2):  # as it is lost, and after
+        with pytest.raises(
+            ConnectionError, match=r"the cluster tcp://host:1 has lost its scheduler; start it again.*kept"
+        ):
+            executor.submit(abs, -1)
 
 
 # ---------------------------------------------------------------- who is lost
@@ -182,18 +239,17 @@ def test_what_dask_itself_gives_up_is_named_too(tmp_path):
     assert deaths(lost) == 4
     assert deaths(OSError()) == 0
 
-    class Killing(concurrent.futures.Executor):
-        calls = []
+    numbers = []
 
+    class Killing(concurrent.futures.Executor):
         def submit(self, function, *args):
-            self.calls.append(args)
+            numbers.append(args[-1])
             future = concurrent.futures.Future()
             future.set_exception(lost)
             return future
 
     with pytest.raises(RuntimeError, match=r"replications \d+ to \d+ of the cell 'uniform.*: 8 workers .*kept"):
         run(STUDY, tmp_path, executor=Killing())
-    numbers = [args[-1] for args in Killing.calls]
     assert len(set(numbers)) == len(numbers) > 10  # no two calls are alike, as Dask must be told
 
 
@@ -232,6 +288,8 @@ def test_a_lost_scheduler_is_told_in_a_sentence_and_the_run_goes_on_later(tmp_pa
     [
         ("ucx://127.0.0.1:8786", ["ucx://127.0.0.1:8786", "distributed-ucxx", "tcp://"]),
         ("tls://127.0.0.1:8786", ["tls://127.0.0.1:8786", "certificates", "distributed.comm.tls"]),
+        ("", ["tcp://host:8786", "not ''"]),
+        ("http://127.0.0.1:8786", ["tcp://host:8786", "http"]),
         ("tcp://", ["tcp://host:8786", "'tcp://'"]),
         ("tcp://127.0.0.1", ["tcp://host:8786", "'tcp://127.0.0.1'"]),
         ("tcp://127.0.0.1:99999", ["tcp://host:8786", "99999"]),
@@ -253,8 +311,19 @@ def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch):
         on_cluster("tcp://127.0.0.1:1", "nowhere")
 
 
+CERTIFICATES = [f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key")]
+
+
+def test_certificates_that_cannot_be_read_are_told():
+    with (
+        dask.config.set(dict.fromkeys(CERTIFICATES, "nowhere.pem")),
+        pytest.raises(ValueError, match=r"tls://host:1: the certificates of Dask \(nowhere\.pem\) cannot be read: "),
+    ):
+        on_cluster("tls://host:1", "nowhere")
+
+
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
-def test_tls_works_where_dask_knows_the_certificates(tmp_path, wanted, monkeypatch):
+def test_tls_works_where_dask_knows_the_certificates(tmp_path, wanted):
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
     made = ["-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", tmp_path / "key", "-out", tmp_path / "cert"]
     subprocess.run(["openssl", "req", "-x509", *made, *subject], check=True, capture_output=True)
@@ -263,13 +332,10 @@ def test_tls_works_where_dask_knows_the_certificates(tmp_path, wanted, monkeypat
     }
     settings["CA_FILE"] = tmp_path / "cert"
     named = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(path) for name, path in settings.items()}
-    config = {
-        "ca-file": str(tmp_path / "cert"),
-        "client": {"cert": str(tmp_path / "cert"), "key": str(tmp_path / "key")},
-    }
+    config = {name: str(tmp_path / ("key" if name.endswith("key") else "cert")) for name in CERTIFICATES}
     with (
         DaskProcesses(tmp_path, protocol="tls", **PLAIN, **named) as processes,
-        dask.config.set({"distributed.comm.tls": config}),
+        dask.config.set(config),
     ):
         processes.start_worker()
         assert processes.address.startswith("tls://")

@@ -2,6 +2,7 @@
 
 Install it with ``pip install 'manyarms[cluster]'``. The scheduler and the workers need the same version of the package.
 Only workers that were asked for their sources, and have the same, are handed anything; who joins later is asked then.
+And each chunk compares them once more, where it is played.
 """
 
 import asyncio
@@ -28,6 +29,12 @@ from ..studies.modules import import_same
 SECONDS_TO_REACH = 20.0
 """How long a scheduler may take to answer, at the start and when it was lost."""
 
+SECONDS_TO_ANSWER = 60.0
+"""How long the workers that are there at the start may take to say what they have. Who takes longer comes later."""
+
+WAIT = 600.0
+"""Seconds without a worker that can be used until a run ends, if nothing else is asked for."""
+
 LOOK_EVERY = 1.0
 """Seconds between two looks at who is there."""
 
@@ -36,6 +43,9 @@ SAY_AFTER, SAY_EVERY = 5.0, 60.0
 
 PASSED_ON = f"{__package__}.runner"
 """The module of the function that workers are handed: Dask's scheduler reads its name, and imports it."""
+
+CERTIFICATES = ("ca_file", "cert", "key")
+"""What Dask's setting distributed.comm.tls names for a client."""
 
 KEPT = "what was finished is kept, and the same run goes on where it stopped"
 
@@ -60,13 +70,24 @@ def local_processes(where: str) -> int | None:
 
 
 @contextlib.contextmanager
-def cluster_executor(where: str, modules: Mapping[str, str] | None = None) -> Iterator["ClusterExecutor"]:
+def cluster_executor(
+    where: str, modules: Mapping[str, str] | None = None, wait: float = WAIT
+) -> Iterator["ClusterExecutor"]:
     """An executor on ``"tcp://host:port"`` (or ``tls://``), or on ``"local:N"``: N processes of this machine.
 
-    ``modules`` are those of one's own that the workers need (see ``needed_modules``). A worker that is there and lacks
-    them, or has other sources, is an error; one that comes later is left out, with a warning. Where there is none it
-    waits, and says so.
+    Parameters
+    ----------
+    where
+        The address of a scheduler, or how many processes.
+    modules
+        Those of one's own that the workers need (see ``needed_modules``). A worker that lacks them, or has other
+        sources, is left out with a warning, whenever it comes; if all that are there at the start are so, it is an
+        error.
+    wait
+        For how many seconds there may be no worker that can be used; then a run ends with an error.
     """
+    if not wait >= 0.0:
+        raise ValueError(f"the seconds to wait for a worker must be at least 0, not {wait}")
     processes = local_processes(where)
     try:
         dask: Any = importlib.import_module("distributed")
@@ -88,23 +109,33 @@ def cluster_executor(where: str, modules: Mapping[str, str] | None = None) -> It
         try:
             client = stack.enter_context(dask.Client(address, timeout=SECONDS_TO_REACH))
         except Exception as error:  # of many kinds
-            raise OSError(f"the cluster {where} cannot be reached: {str(error) or type(error).__name__}") from None
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise OSError(f"the cluster {where} cannot be reached: {reason}") from None
         check_scheduler(client, where)
-        executor = ClusterExecutor(client, where, modules or {})
-        for worker, reason in executor.look().items():
-            raise ImportError(f"the worker {worker} cannot be used: {reason}")
-        yield executor
+        executor = ClusterExecutor(client, where, modules or {}, wait)
+        try:
+            executor.ask_those_there()
+            yield executor
+        finally:
+            executor.shutdown()
 
 
 def check_transport(dask: Any, where: str) -> None:
     """An error if what a kind of address needs is missing here."""
     if where.startswith("ucx:") and not any(map(importlib.util.find_spec, ("distributed_ucxx", "ucp"))):
         raise ImportError(f"the cluster {where} needs UCX for Dask; install distributed-ucxx, or give a tcp:// address")
-    if where.startswith("tls:") and dask.Security().get_connection_args("client").get("ssl_context") is None:
-        raise ValueError(
-            f"the cluster {where} needs certificates; tell Dask where they are, by its setting distributed.comm.tls or "
-            "by DASK_DISTRIBUTED__COMM__TLS__CA_FILE, DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and …__CLIENT__KEY"
-        )
+    if where.startswith(("tls:", "wss:")):
+        try:
+            has_certificates = dask.Security().get_connection_args("client").get("ssl_context") is not None
+        except OSError as error:
+            files = {str(dask.Security().get_tls_config_for_role("client").get(name)) for name in CERTIFICATES}
+            those = f"the certificates of Dask ({', '.join(sorted(files))})"
+            raise ValueError(f"the cluster {where}: {those} cannot be read: {error}") from None
+        if not has_certificates:
+            raise ValueError(
+                f"the cluster {where} needs certificates; tell Dask where they are, by its setting "
+                "distributed.comm.tls or by DASK_DISTRIBUTED__COMM__TLS__CA_FILE, DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and …__KEY"
+            )
 
 
 def check_scheduler(client: Any, where: str) -> None:
@@ -132,12 +163,14 @@ class ClusterExecutor(concurrent.futures.Executor):
     finished has been fetched before its worker is given anything else.
     """
 
-    def __init__(self, client: Any, where: str, modules: Mapping[str, str]) -> None:
+    def __init__(self, client: Any, where: str, modules: Mapping[str, str], wait: float = WAIT) -> None:
         self.client = client
         self._where = where
         self._modules = {sources.PACKAGE: LOADED_SOURCES, **modules}
+        self._wait = wait
+        self._asked: dict[str, concurrent.futures.Future[BaseException | None]] = {}  # the answer of each worker
         self._threads: dict[str, int] = {}  # of each worker that is used
-        self._left_out: set[str] = set()
+        self._left_out: dict[str, str] = {}  # worker -> why
         self._handed: dict[concurrent.futures.Future[Any], Handed] = {}
         self._looked_at = -math.inf
         self._alone_since = math.inf
@@ -157,72 +190,137 @@ class ClusterExecutor(concurrent.futures.Executor):
         busy = collections.Counter(handed.worker for handed in self._handed.values())
         worker = max(self._threads, key=lambda worker: self._threads[worker] - busy[worker])
         only = {"workers": [worker], "allow_other_workers": False, "pure": False}
-        call = self.client.submit(function, *args, **kwargs, **only)
-        # Not by Dask's own executor: its future never ends if a result is lost with its worker and then called off.
-        loop = self.client.loop.asyncio_loop
-        future = asyncio.run_coroutine_threadsafe(self.client.gather(call, asynchronous=True), loop)
+        with self._lost_scheduler_told():
+            call = self.client.submit(function, *args, **kwargs, **only)
+            # Not by Dask's own executor: its future never ends if a result is lost with its worker and then called off.
+            loop = self.client.loop.asyncio_loop
+            future = asyncio.run_coroutine_threadsafe(self.client.gather(call, asynchronous=True), loop)
         self._handed[future] = Handed(call, worker)
         return future
 
     def _forget_finished(self) -> None:
         self._handed = {future: handed for future, handed in self._handed.items() if not future.done()}
 
-    def watch(self) -> None:
-        """Look who is there, at most once a second: ask those who are new, and call off what only lost ones had."""
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for nothing that is under way."""
+        for future in [*self._asked.values(), *self._handed]:
+            future.cancel()
+
+    @contextlib.contextmanager
+    def _lost_scheduler_told(self) -> Iterator[None]:
+        """Once the scheduler is lost for good, all that Dask is asked for fails, in many ways: here in one."""
+        try:
+            yield
+        except Exception:
+            self._check_scheduler()
+            raise
+
+    def _check_scheduler(self) -> None:
         if self.client.status in ("closing", "closed"):
-            raise ConnectionError(f"the cluster {self._where} has lost its scheduler; start it again: {KEPT}")
+            raise ConnectionError(f"the cluster {self._where} has lost its scheduler; start it again: {KEPT}") from None
+
+    def ask_those_there(self) -> None:
+        """Ask all who are there at the start, and wait for their answers; an error if there are some, and all wrong."""
+        with self._lost_scheduler_told():
+            self.look()
+            concurrent.futures.wait(self._asked.values(), SECONDS_TO_ANSWER)
+            wrong = self.look()
+        for worker, reason in wrong.items():
+            if len(wrong) == len(self._asked):
+                raise ImportError(f"no worker of the cluster {self._where} can be used; {worker}: {reason}")
+            warnings.warn(f"the worker {worker} is left out: {reason}", stacklevel=2)
+
+    def watch(self) -> None:
+        """Look who is there, at most once a second: ask those who are new, and call off what lost ones had."""
+        self._check_scheduler()
         if time.monotonic() - self._looked_at < LOOK_EVERY:
             return
-        for worker, reason in self.look().items():
-            warnings.warn(f"the worker {worker} is left out: {reason}", stacklevel=2)
-        self._looked_at = time.monotonic()
-        self._say_if_alone()
-        self._forget_finished()
-        stranded = [handed.call for handed in self._handed.values() if handed.worker not in self._threads]
-        if stranded:  # nobody will ever take them; whoever handed them out hears that they were cancelled
-            self.client.cancel(stranded)
+        with self._lost_scheduler_told():
+            for worker, reason in self.look().items():
+                warnings.warn(f"the worker {worker} is left out: {reason}", stacklevel=2)
+            self._looked_at = time.monotonic()
+            self._end_if_alone()
+            self._forget_finished()
+            stranded = [handed.call for handed in self._handed.values() if handed.worker not in self._threads]
+            if stranded:  # nobody will ever take them; whoever handed them out hears that they were cancelled
+                self.client.cancel(stranded)
 
     def look(self) -> dict[str, str]:
-        """Find out who is there, and ask those who are new for their sources; give back who is left out, and why."""
+        """Find out who is there, and ask those who are new for their sources; give back who is now left out, and why.
+
+        Nobody's answer is waited for: meanwhile others have chunks.
+        """
         if self.client.status != "running":  # while the scheduler is lost, so are its workers
-            self._threads = {}
+            self._asked, self._threads = {}, {}
             return {}
         try:
             there = self.client.nthreads()
-            new = [worker for worker in there if worker not in self._threads and worker not in self._left_out]
-            said = self.client.run(import_same, self._modules, workers=new, on_error="return") if new else {}
         except OSError:  # the next look will tell
             return {}
-        same = {worker for worker, error in said.items() if error is None}
-        # Those that were lost before they could answer are neither.
-        wrong = {worker: why_not(said[worker]) for worker in said if not isinstance(said[worker], OSError | None)}
-        self._left_out = (self._left_out & there.keys()) | wrong.keys()
-        self._threads = {worker: there[worker] for worker in there if worker in self._threads or worker in same}
-        return wrong
+        self._asked = {worker: self._asked.get(worker) or ask(self.client, worker, self._modules) for worker in there}
+        answers = {worker: answer(future) for worker, future in self._asked.items() if future.done()}
+        self._threads = {worker: there[worker] for worker, error in answers.items() if error is None}
+        for worker in [worker for worker, error in answers.items() if isinstance(error, OSError)]:
+            del self._asked[worker], answers[worker]  # lost before it could answer; if it is still there, ask again
+        wrong = {worker: why_not(error) for worker, error in answers.items() if error is not None}
+        new = {worker: reason for worker, reason in wrong.items() if worker not in self._left_out}
+        self._left_out = wrong
+        return new
 
-    def _say_if_alone(self) -> None:
-        """Warn when there has been no worker for some time, and again now and then."""
+    def _end_if_alone(self) -> None:
+        """Warn when there has been no worker for some time, and again now and then; an error after too long."""
         now = time.monotonic()
         if self._threads:
             self._alone_since, self._words = math.inf, 0
             return
         self._alone_since = min(self._alone_since, now)
-        if now - self._alone_since >= SAY_AFTER + self._words * SAY_EVERY:
+        alone = now - self._alone_since
+        why = f"the cluster {self._where}: {self._why_alone()}, for {alone:.0f} seconds"
+        if alone >= self._wait:
+            raise TimeoutError(f"{why}; start one with: dask worker {self._address()} (or wait longer: --wait); {KEPT}")
+        if alone >= SAY_AFTER + self._words * SAY_EVERY:
             self._words += 1
-            left_out = f" ({len(self._left_out)} left out)" if self._left_out else ""
-            is_lost = self.client.status != "running"
-            what = "its scheduler does not answer" if is_lost else f"it has no worker that can be used{left_out}"
             warnings.warn(
-                f"the cluster {self._where}: {what}, for {now - self._alone_since:.0f} seconds now; waiting. Ctrl-C "
-                "ends that, and nothing is lost",
+                f"{why} now; waiting for {self._wait - alone:.0f} more (--wait). Ctrl-C ends that, and nothing is lost",
                 stacklevel=2,
             )
+
+    def _why_alone(self) -> str:
+        if self.client.status != "running":
+            return "its scheduler does not answer"
+        if self._left_out:
+            worker, reason = next(iter(self._left_out.items()))
+            return f"it has no worker that can be used ({len(self._left_out)} left out; {worker}: {reason})"
+        return "it has no worker that has answered" if self._asked else "it has no worker"
+
+    def _address(self) -> str:
+        return self._where if "://" in self._where else str(self.client.scheduler.address)
+
+
+def ask(client: Any, worker: str, modules: Mapping[str, str]) -> "concurrent.futures.Future[BaseException | None]":
+    """Ask a worker for its sources. It answers with None if they are the same, else with an error."""
+
+    async def asked() -> BaseException | None:
+        how = {"workers": [worker], "on_error": "return", "asynchronous": True}
+        try:
+            said: dict[str, BaseException | None] = await client.run(import_same, modules, **how)
+        except Exception as error:
+            return error
+        return said.get(worker, OSError(f"{worker} is gone"))
+
+    return asyncio.run_coroutine_threadsafe(asked(), client.loop.asyncio_loop)
+
+
+def answer(future: "concurrent.futures.Future[BaseException | None]") -> BaseException | None:
+    """What was answered."""
+    return ConnectionError("it was lost") if future.cancelled() else future.result()
 
 
 def why_not(error: BaseException) -> str:
     """Why a worker cannot be used, and what to do."""
-    has_remedy = isinstance(error, ImportError) and "install" in str(error)  # it comes from import_same
-    return str(error) if has_remedy else f"{error}; install the same version of manyarms there"
+    reason = str(error) or type(error).__name__
+    has_remedy = isinstance(error, ImportError) and "install" in reason  # it comes from import_same
+    return reason if has_remedy else f"{reason}; install the same version of manyarms there"
 
 
 def deaths(error: BaseException) -> int:

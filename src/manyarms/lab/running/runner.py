@@ -27,7 +27,7 @@ from ...trace import COLUMNS
 from ..studies.modules import import_same, needed_modules
 from ..studies.study import Study
 from .chunks import Chunk, chunks_of, why_too_large
-from .cluster import KEPT, LOOK_EVERY, ClusterExecutor, cluster_executor, deaths, local_processes
+from .cluster import KEPT, LOOK_EVERY, WAIT, ClusterExecutor, cluster_executor, deaths, local_processes
 from .files import CellResult, read_result, write_result, write_study
 from .folder import Folder, Missing
 
@@ -183,12 +183,17 @@ def plan_of_study(
     }
 
 
-def run_with_bar(study: Study, folder: str | Path = "results", cluster: str | None = None, **how: Any) -> list[Path]:
-    """Run a study on this machine or on a cluster, and show how far it has got; ``how`` as for `run`."""
+def run_with_bar(
+    study: Study, folder: str | Path = "results", cluster: str | None = None, wait: float = WAIT, **how: Any
+) -> list[Path]:
+    """Run a study on this machine or on a cluster, and show how far it has got; ``how`` as for `run`.
+
+    A cluster may be without a worker for ``wait`` seconds.
+    """
     with contextlib.ExitStack() as stack:
         executor = None
         if cluster is not None:
-            executor = stack.enter_context(cluster_executor(cluster, needed_modules(study.cells)))
+            executor = stack.enter_context(cluster_executor(cluster, needed_modules(study.cells), wait))
         progress = stack.enter_context(progress_bar(study.name)) if sys.stderr.isatty() else None
         return run(study, folder, executor=executor, progress=progress, **how)
 
