@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -91,16 +92,14 @@ class DaskProcesses(contextlib.ExitStack):
             env=environment(sources, **self.variables),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         self.callback(ended, process)
         return process
 
 
 def ended(process):
-    """End a process, and all that it started."""
-    process.terminate()
-    try:
-        process.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    """End a process, and all that it started, without ceremony: to say goodbye takes Dask up to ten seconds."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

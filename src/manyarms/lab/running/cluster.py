@@ -106,6 +106,7 @@ def cluster_executor(
                 address = stack.enter_context(cluster)
         else:
             check_transport(dask, where)
+        stack.enter_context(without_log("distributed.client"))
         try:
             client = stack.enter_context(dask.Client(address, timeout=SECONDS_TO_REACH))
         except Exception as error:  # of many kinds
@@ -134,7 +135,7 @@ def check_transport(dask: Any, where: str) -> None:
         if not has_certificates:
             raise ValueError(
                 f"the cluster {where} needs certificates; tell Dask where they are, by its setting "
-                "distributed.comm.tls or by DASK_DISTRIBUTED__COMM__TLS__CA_FILE, DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and …__KEY"
+                "distributed.comm.tls or by DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__TLS__CLIENT__CERT and …__TLS__CLIENT__KEY"
             )
 
 
@@ -327,6 +328,18 @@ def deaths(error: BaseException) -> int:
     """How many workers died over a call, if that is what an error of Dask says; else 0."""
     dask: Any = sys.modules.get("distributed")
     return int(error.allowed_failures) + 1 if dask and isinstance(error, dask.KilledWorker) else 0
+
+
+@contextlib.contextmanager
+def without_log(name: str) -> Iterator[None]:
+    """What is logged here under this name is not printed: what matters comes as an exception."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 @contextlib.contextmanager
