@@ -135,7 +135,7 @@ def check_transport(dask: Any, where: str) -> None:
         if not has_certificates:
             raise ValueError(
                 f"the cluster {where} needs certificates; tell Dask where they are, by its setting "
-                "distributed.comm.tls or by DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__TLS__CLIENT__CERT and …__TLS__CLIENT__KEY"
+                "distributed.comm.tls or by DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and …__CLIENT__KEY"
             )
 
 
@@ -193,9 +193,9 @@ class ClusterExecutor(concurrent.futures.Executor):
         only = {"workers": [worker], "allow_other_workers": False, "pure": False}
         with self._lost_scheduler_told():
             call = self.client.submit(function, *args, **kwargs, **only)
-            # Not by Dask's own executor: its future never ends if a result is lost with its worker and then called off.
-            loop = self.client.loop.asyncio_loop
-            future = asyncio.run_coroutine_threadsafe(self.client.gather(call, asynchronous=True), loop)
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        future.add_done_callback(lambda future: let_go(call, future))
+        asyncio.run_coroutine_threadsafe(fetch(self.client, call, future), self.client.loop.asyncio_loop)
         self._handed[future] = Handed(call, worker)
         return future
 
@@ -296,6 +296,34 @@ class ClusterExecutor(concurrent.futures.Executor):
 
     def _address(self) -> str:
         return self._where if "://" in self._where else str(self.client.scheduler.address)
+
+
+async def fetch(client: Any, call: Any, future: "concurrent.futures.Future[Any]") -> None:
+    """Fill a future with what comes of a call.
+
+    Dask's own executor has futures that never end if a result is lost with its worker and then called off. And this
+    coroutine must not be cancelled with the future: then Dask would print tracebacks.
+    """
+    error: BaseException | None = None
+    try:
+        value = await client.gather(call, asynchronous=True)
+    except (asyncio.CancelledError, concurrent.futures.CancelledError):
+        error = concurrent.futures.CancelledError()
+    except Exception as raised:
+        error = raised
+    if not future.set_running_or_notify_cancel():
+        return
+    if error is None:
+        future.set_result(value)
+    else:
+        future.set_exception(error)
+
+
+def let_go(call: Any, future: "concurrent.futures.Future[Any]") -> None:
+    """Call off what nobody waits for any more."""
+    if future.cancelled():
+        with contextlib.suppress(Exception):  # the scheduler may be lost
+            call.cancel()
 
 
 def ask(client: Any, worker: str, modules: Mapping[str, str]) -> "concurrent.futures.Future[BaseException | None]":
