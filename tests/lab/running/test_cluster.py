@@ -255,7 +255,32 @@ def test_what_dask_itself_gives_up_is_named_too(tmp_path):
     assert len(set(numbers)) == len(numbers) > 10  # no two calls are alike, as Dask must be told
 
 
-def test_a_lost_scheduler_is_told_in_a_sentence_and_the_run_goes_on_later(tmp_path, wanted, monkeypatch, capsys):
+CERTIFICATES = [f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key")]
+
+
+@pytest.fixture
+def protocol(tmp_path):
+    """TLS, if certificates can be made for it, so that it is tried as well: its name, and the settings of processes."""
+    if shutil.which("openssl") is None:
+        yield {"protocol": "tcp"}
+        return
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    made = ["-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", tmp_path / "key", "-out", tmp_path / "cert"]
+    subprocess.run(["openssl", "req", "-x509", *made, *subject], check=True, capture_output=True)
+    of_processes = {
+        f"DASK_DISTRIBUTED__COMM__TLS__{side}__{what}": str(tmp_path / what.lower())
+        for side in ("SCHEDULER", "WORKER")
+        for what in ("CERT", "KEY")
+    }
+    of_processes["DASK_DISTRIBUTED__COMM__TLS__CA_FILE"] = str(tmp_path / "cert")
+    own = {name: str(tmp_path / ("key" if name.endswith("key") else "cert")) for name in CERTIFICATES}
+    with dask.config.set(own):
+        yield {"protocol": "tls"} | of_processes
+
+
+def test_a_lost_scheduler_is_told_in_a_sentence_and_the_run_goes_on_later(
+    tmp_path, wanted, protocol, monkeypatch, capsys
+):
     monkeypatch.setattr(cluster, "SECONDS_TO_REACH", 1.0)
     logged = logging.handlers.BufferingHandler(1_000)
     file = tmp_path / "small.toml"
@@ -264,7 +289,7 @@ def test_a_lost_scheduler_is_told_in_a_sentence_and_the_run_goes_on_later(tmp_pa
         '[worlds.still]\nreservoir = {type = "PowerLaw", beta = 1.0}\n[policies.uniform]\ntype = "UniformPlay"\n'
     )
     words = ["run", str(file), "--folder", str(tmp_path / "cluster"), "--cluster"]
-    with DaskProcesses(tmp_path, **PLAIN) as processes:
+    with DaskProcesses(tmp_path, **PLAIN, **protocol) as processes:
         processes.start_worker()
         keep = runner.keep
 
@@ -317,32 +342,9 @@ def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch):
         on_cluster("tcp://127.0.0.1:1", "nowhere")
 
 
-CERTIFICATES = [f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key")]
-
-
 def test_certificates_that_cannot_be_read_are_told():
     with (
         dask.config.set(dict.fromkeys(CERTIFICATES, "nowhere.pem")),
         pytest.raises(ValueError, match=r"tls://host:1: the certificates of Dask \(nowhere\.pem\) cannot be read: "),
     ):
         on_cluster("tls://host:1", "nowhere")
-
-
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
-def test_tls_works_where_dask_knows_the_certificates(tmp_path, wanted):
-    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
-    made = ["-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", tmp_path / "key", "-out", tmp_path / "cert"]
-    subprocess.run(["openssl", "req", "-x509", *made, *subject], check=True, capture_output=True)
-    settings = {
-        f"{side}__{what}": tmp_path / what.lower() for side in ("SCHEDULER", "WORKER") for what in ("CERT", "KEY")
-    }
-    settings["CA_FILE"] = tmp_path / "cert"
-    named = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(path) for name, path in settings.items()}
-    config = {name: str(tmp_path / ("key" if name.endswith("key") else "cert")) for name in CERTIFICATES}
-    with (
-        DaskProcesses(tmp_path, protocol="tls", **PLAIN, **named) as processes,
-        dask.config.set(config),
-    ):
-        processes.start_worker()
-        assert processes.address.startswith("tls://")
-        assert on_cluster(processes.address, tmp_path / "cluster") == wanted
