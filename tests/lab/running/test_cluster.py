@@ -61,7 +61,6 @@ def on_cluster(address, folder, wait=60.0, **how):
 
 
 def test_only_workers_of_the_same_sources_play_whenever_they_come(tmp_path, wanted, others, monkeypatch):
-    monkeypatch.setattr(cluster, "SAY_AFTER", 0.1)
     right, seen = [], []
 
     def a_wrong_one_and_then_a_right_one(processes):
@@ -75,6 +74,7 @@ def test_only_workers_of_the_same_sources_play_whenever_they_come(tmp_path, want
             TimeoutError, match=r"has no worker, for \d+ seconds; start one with: dask worker tcp.*kept"
         ):
             on_cluster(processes.address, tmp_path / "cluster", wait=0.2)
+        monkeypatch.setattr(cluster, "SAY_AFTER", 0.1)
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             thread = threading.Thread(target=a_wrong_one_and_then_a_right_one, args=[processes])
