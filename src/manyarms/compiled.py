@@ -7,9 +7,9 @@ a compiler unless it asks for one, and a loop compiles exactly the same source. 
 plain Python too.
 
 Numba's on-disk cache looks only at the file of the cached function: after an edit in another file it would go on with
-the old kernel. It runs whatever its files hold, damaged or not; and processes that write to its list of files at the same
-time may exchange entries. So there is another one: its folder is named by a digest of all sources of the package, and its
-files are those of `manyarms.code_files`.
+the old kernel. It runs whatever its files hold, damaged or not; and processes that write to its list of files at the
+same time may exchange entries. So there is another one: its folder is named by a digest of all sources of the package,
+and its files are those of `manyarms.code_files`.
 """
 
 import contextlib
