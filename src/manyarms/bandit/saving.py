@@ -25,9 +25,10 @@ from ..snapshots import (
 )
 from ..specs import count, number, plain_number, spec_from_json
 from .decisions import Asked, Limits, how_from_json
-from .items import HERE, Predicate, entries_of, key_and_payload, key_from_json, key_to_json
+from .items import HERE, Predicate, entries_of, in_short, key_and_payload, key_from_json, key_to_json
 from .journal import is_line
 from .listener import FIRST_ROUNDS
+from .rehearsal import check_goes_on, check_values
 from .times import Clock
 
 if TYPE_CHECKING:
@@ -108,9 +109,9 @@ def from_json(
     kind: type[AnyBandit], values: Any, items: Any, segments: Mapping[str, Predicate] | None, clock: Clock
 ) -> AnyBandit:
     """The bandit that ``to_json`` described, in this version or an earlier one."""
-    check_version(values)
-    check_rule(values)
     try:
+        check_version(values)
+        check_rule(values)
         current, items = upgraded(values, items)
         bandit = kind(
             policy_from_json(current["policy"]),
@@ -124,10 +125,13 @@ def from_json(
         check_seal(values)
         if values["version"] == 2:
             bandit._defer_all()
+        check_goes_on(bandit.policy, bandit._state, bandit.asked, bandit._rounds)
     except SnapshotError:
         raise
     except KeyError as error:
         raise SnapshotError(f"the snapshot lacks {error.args[0]!r}") from None
+    except RecursionError:
+        raise SnapshotError("the snapshot cannot be read: too much is inside each other in it") from None
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from None
     if items is not None or (segments and bandit._catalogue.has_items):
@@ -169,7 +173,7 @@ def read_into(bandit: "Bandit", values: dict[str, Any]) -> None:
     bandit._arms_seen = count("snapshot", "arms_seen", values["arms_seen"], least=0)
     bandit._timeline.read(values["clock"])
     bandit._catalogue.read(values)
-    bandit.holdout = float(values["holdout"])
+    bandit.holdout = bandit._checked_holdout(values["holdout"])
     bandit._ids.read(values["tags"], bandit.asked)
     bandit._progress.read(values["progress"])
     for key, plays, total in rows_from_json(values["news"], "news", 3):
@@ -187,6 +191,7 @@ def read_into(bandit: "Bandit", values: dict[str, Any]) -> None:
     pattern = begun_policy(bandit.policy, bandit._rounds, bandit.seed, bandit.replication)
     state = values["state"] if values["version"] == VERSION else with_fields_of(values["state"], pattern)
     bandit._state = state_from_json(state, pattern)
+    check_values(bandit.policy, bandit._state, pattern)
     bandit._counts = counts(bandit._state)
     limits = Limits(slots=bandit.policy.slots(bandit._rounds), blocks=bandit._counts.blocks, asked=bandit.asked)
     bandit._open.read(values["open"], limits)
@@ -328,8 +333,8 @@ def replay(bandit: "Bandit", event: Any, where: str) -> None:
     try:
         name, *values = event
         EVENTS[name](bandit, *values)
-    except (TypeError, ValueError, KeyError, AssertionError, IndexError) as error:
-        raise SnapshotError(f"{where}: the event {event!r:.80} cannot be done again ({error})") from None
+    except (TypeError, ValueError, KeyError, AssertionError, IndexError, OverflowError, RecursionError) as error:
+        raise SnapshotError(f"{where}: the event {in_short(event)} cannot be done again ({error})") from None
 
 
 # ---------------------------------------------------------------- another policy
