@@ -515,6 +515,11 @@ def compile_errors(name: str, target: str = "", caller: str = "simulate") -> Ite
     """
     try:
         yield
+    except RecursionError:
+        raise TypeError(
+            f"{caller}: {name} cannot be compiled{target and ' ' + target}: its states, or those of its world, are too "
+            "deep inside each other for the compiler. Put parts together"
+        ) from None
     except numba.core.errors.NumbaError as error:
         complaint = compiler_complaint(str(error))
         missing = re.search(r"Untyped global name '(\w+)'.*<class 'function'>", complaint)
