@@ -12,6 +12,7 @@ from typing import Any
 
 from ...intervals import mean_and_half_width, means_and_half_widths
 from ...results import COLOURS, PER_ROUND, regret_and_reward
+from ...specs import as_raised
 from ...version import __version__
 from ..figures.figures import MARKERS, MARKS
 from ..figures.statistics import (
@@ -74,15 +75,22 @@ def findings(results: list[CellResult]) -> list[Section]:
     study = results[0].study
     if study.name not in FINDINGS or study.cells != named_study(study.name).cells:
         return []
-    return FINDINGS[study.name](results) if {result.cell for result in results} == set(study.cells) else []
+    if {result.cell for result in results} != set(study.cells):
+        return []
+    function = FINDINGS[study.name]
+    try:
+        return function(results)
+    except Exception as error:
+        place = as_raised(error, {getattr(function, "__module__", "")})
+        raise ValueError(f"study {study.name}: its function in FINDINGS has raised an error, {place}") from error
 
 
 def read_results(folder: str | Path) -> list[CellResult]:
-    """The results in a study's folder, as ``manyarms run`` has left them."""
+    """The results in a study's folder, as ``manyarms run`` has left them, in the order of its cells."""
     paths = sorted(Path(folder).glob("cells/*.parquet"))
     if not paths:
         raise FileNotFoundError(f"there are no results in {str(folder)!r}: no files cells/*.parquet")
-    return read_all(paths)
+    return sorted(read_all(paths), key=lambda result: result.index)  # by name, 10000 comes before 9999
 
 
 def file_of(folder: str | Path, study: Study) -> str:
