@@ -67,7 +67,7 @@ def check_goes_on(policy: Policy, state: Any, asked: int, rounds: int) -> None:
         state, rounds = enlarged(state, policy.start(2 * rounds)), 2 * rounds
     try:
         with np.errstate(all="ignore"):
-            json.dumps(policy.explain(state), allow_nan=False)
+            json.dumps(policy.explain(mapped(_guarded, state)), allow_nan=False)
             limits = Limits(slots=policy.slots(rounds), blocks=2**62, asked=asked)
             for hear in (_mixed, _nothing, _late):
                 played = mapped(_guarded, state)
