@@ -8,6 +8,7 @@ that share a folder need no lock.
 
 import hashlib
 import pickle
+import stat
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -51,6 +52,8 @@ class CodeFiles:
         """What ``rebuild`` makes of the code for these types; None if there is none, or none that can be used."""
         path = self.path(types)
         try:
+            if not stat.S_ISREG(path.stat().st_mode):  # to read a pipe is to wait
+                raise ValueError("it is no file")
             data = memoryview(path.read_bytes())
             if hashlib.sha256(data[DIGEST_SIZE:]).digest() != data[:DIGEST_SIZE]:
                 raise ValueError("its checksum is wrong")

@@ -8,18 +8,21 @@ look.
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract import Choice, ask, ask_among, counts, defer, lose, settle, tell
+from ..contract import Choice, ask, ask_among, correct, counts, defer, lose, settle, tell
 from ..policies.base import Policy
 from ..snapshots import SnapshotError
 from ..sources import PACKAGE
 from ..specs import plain_number
 from ..states import enlarged, leaves, mapped, states_in
 from .decisions import Limits, choice_from_json
+
+if TYPE_CHECKING:
+    from .bandit import Bandit
 
 ROUNDS = 40
 """So many rounds are played, three times: with rewards that differ, with rewards of 0, and with late ones of 1."""
@@ -61,13 +64,16 @@ def check_values(policy: Policy, state: Any, begun: Any) -> None:
             raise SnapshotError(f"{path}: not all of its numbers are finite")
 
 
-def check_goes_on(policy: Policy, state: Any, asked: int, rounds: int) -> None:
-    """Refuse a state with which a policy that was asked so often cannot go on; there is room for so many rounds."""
+def check_goes_on(bandit: "Bandit") -> None:
+    """Refuse a state with which the policy of a bandit cannot go on, or to which its open decisions do not belong."""
+    policy, asked, rounds = bandit.policy, bandit.asked, bandit._rounds
+    state = bandit._state
     if asked + ROUNDS > rounds and policy.slots(2 * rounds) <= MOST_SLOTS:
         state, rounds = enlarged(state, policy.start(2 * rounds)), 2 * rounds
     try:
         with np.errstate(all="ignore"):
             json.dumps(policy.explain(mapped(_guarded, state)), allow_nan=False)
+            _answered(bandit, mapped(_guarded, state))
             limits = Limits(slots=policy.slots(rounds), blocks=2**62, asked=asked)
             for hear in (_mixed, _nothing, _late):
                 played = mapped(_guarded, state)
@@ -81,6 +87,22 @@ def check_goes_on(policy: Policy, state: Any, asked: int, rounds: int) -> None:
             f"state: {policy.label()} cannot go on with it ({type(error).__name__}: {error}). The snapshot was changed "
             "after it was written; load one that was not"
         ) from None
+
+
+def _answered(bandit: "Bandit", state: Any) -> None:
+    """All that is open is answered, and all that can be corrected is."""
+    for one in bandit._open.all():
+        if one.is_outside:
+            continue
+        if one is bandit._open.newest:
+            state = tell(state, one.choice, 1.0)
+        elif bandit.pending is None:
+            state = settle(state, one.choice, one.presumed, 1.0)
+        else:
+            state = correct(state, one.choice, one.presumed, 1.0)
+    for told in bandit._remembered.told.values():
+        if told.choice.slot >= 0:
+            state = correct(state, told.choice, told.reward, 1.0 - told.reward)
 
 
 def _guarded(leaf: Any) -> Any:
