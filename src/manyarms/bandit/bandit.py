@@ -1029,6 +1029,8 @@ class Bandit(Chooser, TakesTurns):
             bandit = cls.from_json(found.snapshot, clock=clock)
             for place, event in enumerate(found.events):
                 saving.replay(bandit, event, f"{journal}, line {place + 2}")
+            if found.events:
+                saving.check_goes_on(bandit)
             bandit._catalogue.segments = checked_segments(segments)
             if items is not None or (segments and bandit._catalogue.has_items):
                 bandit._catalogue.take_again(items)

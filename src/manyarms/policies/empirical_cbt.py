@@ -119,7 +119,7 @@ class EmpiricalCBT(Policy):
         return blocks.explained_block(state) | {
             "arms": len(self.kept_arms(state)),
             "target": target_of(state),
-            "missed_an_arm": state.missed,
+            "missed_an_arm": bool(state.missed),
         }
 
 
