@@ -67,8 +67,8 @@ class BracketingHalving(Policy):
     >>> world = ma.World(ma.PowerLaw(beta=1.0))
     >>> policy = ma.BracketingHalving()
     >>> result = ma.simulate(policy, world, 3000, replications=20, seed=1, checkpoints=1, recommend=True)
-    >>> result.final("BracketingHalving", "arms")[0]  # brackets 1 to 8
-    510.0
+    >>> int(result.final("BracketingHalving", "arms")[0])  # brackets 1 to 8
+    510
     >>> bool(result.final("BracketingHalving", "simple regret").mean() < 0.1)
     True
     """

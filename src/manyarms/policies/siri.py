@@ -99,8 +99,8 @@ class SiRI(Policy):
     >>> import manyarms as ma
     >>> world = ma.World(ma.PowerLaw(beta=1.0))
     >>> result = ma.simulate(ma.SiRI(beta=1.0), world, 3000, replications=20, seed=1, checkpoints=1, recommend=True)
-    >>> result.final("SiRI", "arms")[0], bool(result.final("SiRI", "simple regret").mean() < 0.1)
-    (17.0, True)
+    >>> int(result.final("SiRI", "arms")[0]), bool(result.final("SiRI", "simple regret").mean() < 0.1)
+    (17, True)
     """
 
     settings_type: ClassVar = SiRISettings
