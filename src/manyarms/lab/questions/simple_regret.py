@@ -77,8 +77,8 @@ def exponent(beta: float) -> float:
 WORDS = (
     "The mean gap of the arm that a policy would recommend after T rounds, and the slope of its logarithm against that "
     "of T, with 95 % half-widths. No slope can be below that of the theory for long, up to logarithms. SiRI, SSUCB and "
-    "SS-Greedy are told beta and T, SiRI with beta auto (and A = 1) T alone, the others nothing. IMOSS, QRM2, SSUCB and SS-Greedy "
-    "are made to earn, and recommend the arm they have played most.",
+    "SS-Greedy are told beta and T, SiRI with beta auto (and A = 1) T alone, the others nothing. IMOSS, QRM2, SSUCB "
+    "and SS-Greedy are made to earn, and recommend the arm they have played most.",
 )
 
 
