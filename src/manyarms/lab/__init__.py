@@ -28,6 +28,7 @@ from .questions import kim as _kim  # noqa: F401
 from .questions import lower_bound as _lower_bound  # noqa: F401
 from .questions import remark_bounds as _remark_bounds  # noqa: F401
 from .questions import remarks as _remarks  # noqa: F401
+from .questions import simple_regret as _simple_regret  # noqa: F401
 from .questions.figure_1 import figure_1 as figure_1
 from .questions.figure_1_june import figure_1_june as figure_1_june
 from .questions.late import late_figure as late_figure

@@ -309,6 +309,12 @@ def ask_among(state: BlackboxState, round: int, allowed: Any, has_fresh: bool) -
     return replaced(choice, arm=arm_in(state.start, state.first_arm, choice.slot))
 
 
+def recommend(state: BlackboxState, round: int) -> Choice:
+    """The arm that the base has played most in this block."""
+    choice = blocks.recommend_of_base(state, round)
+    return replaced(choice, arm=arm_in(state.start, state.first_arm, choice.slot))
+
+
 def tell(state: BlackboxState, choice: Choice, reward: float) -> BlackboxState:
     """Let the base learn, sum the losses, and go on, open the next block, or restart."""
     told = replaced(
@@ -413,6 +419,7 @@ blocks.register_policy(
     begin=begin_blackbox,
     ask=ask,
     ask_among=ask_among,
+    recommend=recommend,
     tell=tell,
     defer=defer,
     settle=settle,

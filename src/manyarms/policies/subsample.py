@@ -170,6 +170,7 @@ blocks.register_policy(
     begin=begin_subsample,
     ask=blocks.ask_the_base,
     ask_among=blocks.ask_the_base_among,
+    recommend=blocks.recommend_of_base,
     recall=recall,
     tell=tell,
     defer=defer,

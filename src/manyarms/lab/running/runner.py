@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from ...engine import play_range, usable_cores
 from ...gpu import chosen_device
 from ...specs import count
-from ...trace import COLUMNS
 from ..studies.modules import import_same, needed_modules
 from ..studies.study import Study
 from .chunks import Chunk, chunks_of, why_too_large
@@ -144,7 +143,7 @@ def keep(home: Folder, chunk: Chunk, values: NDArray[np.float64]) -> None:
 def complete(home: Folder, index: int) -> None:
     """Make the result file of a cell from its chunks, which are then no longer needed."""
     study = home.study
-    values = np.empty((study.replications, study.rounds_kept(study.cells[index]).size, len(COLUMNS)))
+    values = np.empty((study.replications, study.rounds_kept(study.cells[index]).size, len(study.columns)))
     for chunk in chunks_of(study, index, home.device):
         values[chunk.first : chunk.last] = read_result(home.part(chunk), study).values
     keep(home, Chunk(index, 0, study.replications), values)
@@ -273,7 +272,8 @@ def play_chunk(study: Study, chunk: Chunk, stop: Any = None, device: str = "cpu"
     """What a thread of this process does."""
     cell = study.cells[chunk.index]
     rounds = study.rounds_kept(cell)
-    return play_range(cell.policy, cell.world, cell.horizon, study.seed, rounds, chunk.first, chunk.last, stop, device)
+    part = (chunk.first, chunk.last, stop, device, study.recommend)
+    return play_range(cell.policy, cell.world, cell.horizon, study.seed, rounds, *part)
 
 
 def play_described(
@@ -328,7 +328,7 @@ def play_on(players: Players, study: Study, chunks: Iterator[Chunk]) -> Finished
 
 def checked(values: NDArray[np.float64], study: Study, chunk: Chunk) -> NDArray[np.float64]:
     """The values of a chunk, if they can be that."""
-    shape = (chunk.last - chunk.first, study.rounds_kept(study.cells[chunk.index]).size, len(COLUMNS))
+    shape = (chunk.last - chunk.first, study.rounds_kept(study.cells[chunk.index]).size, len(study.columns))
     if values.shape != shape:
         raise RuntimeError(f"a worker gave back values of shape {values.shape} instead of {shape}")
     return values
