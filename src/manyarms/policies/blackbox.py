@@ -33,7 +33,7 @@ from ..arithmetic import power
 from ..bases.base import Base
 from ..bases.ucb import UCB, Greedy
 from ..compiled import kernel, place_in, rarely, replaced
-from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register, relocate, renew, verb
+from ..contract import Choice, Counts, Nothing, begin, keyed, pick, plays_of, register, relocate, renew, verb
 from ..contract import learn as base_learns
 from ..specs import Flag, Positive, among, number, of_kind
 from ..streams import UNSET_KEY
@@ -272,9 +272,10 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
     base_horizon = float(length) if settings.block_horizon else horizon
     for slot in range(kept, size):
         tails.watch_fresh_arm(state.tail, slot)
+    base = renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base))
     return replaced(
         state,
-        base=renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base)),
+        base=keyed(base, state.key),
         tail=tails.opened(tail, size),
         start=start,
         first_arm=state.counts.arms - kept,

@@ -29,7 +29,7 @@ from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
 from ..bases.ucb import Greedy
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, begin, renew, revise
+from ..contract import Choice, Counts, begin, keyed, renew, revise
 from ..contract import learn as base_learns
 from ..specs import Count, Positive, of_kind
 from ..streams import UNSET_KEY
@@ -101,9 +101,10 @@ def open_block(state: SubsampleState, rank: int) -> SubsampleState:
     tail, size = tails.fitted(state.tail, wanted)
     for slot in range(size):
         tails.watch_fresh_arm(state.tail, slot)
+    base = renew(state.base, size, float(length), natural_log(float(max(length, 2))))
     return replaced(
         state,
-        base=renew(state.base, size, float(length), natural_log(float(max(length, 2)))),
+        base=keyed(base, state.key),
         tail=tail,
         first_arm=state.counts.arms,
         block=blocks.next_block(state.block, rank, length, size),
