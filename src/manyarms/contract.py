@@ -149,7 +149,7 @@ is_cramped = verb("is_cramped", default=lambda state: False)
 # renew(base, arms, horizon, log_horizon) -> base. Forget everything; a new finite problem.
 renew = verb("renew")
 # keyed(base, key) -> base. After every ``renew``: the key of the policy's random numbers, for bases that draw when they
-# learn, too. Their numbers are at (round of the ask, 2); those of ``pick`` and ``best_among`` at (round, 0) and (round, 1).
+# learn, too. Those numbers are at (round of the ask, 2), where those of ``pick`` and ``best_among`` are at 0 and 1.
 keyed = verb("keyed", default=lambda base, key: base)
 # pick(base, key, round) -> (slot, probability).
 pick = verb("pick")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 import manyarms as ma
-from manyarms.bases.meta import eviction_limit, new_episode, replay_chance, replay_rank, with_active
+from manyarms.bases.meta import eviction_limit, put_on_stack, replay_chance, replay_rank, with_size
 from manyarms.compiled import replaced
 from manyarms.contract import Choice, best_among, keyed, learn, pick
 from tests.bases.finite import begun
@@ -51,6 +51,21 @@ def test_the_limit_is_at_least_that_of_as_many_rounds_as_arms():
     assert [eviction_limit(2.0, 9, length) for length in (1, 10, 37)] == [18.0, 18.0, 36.0]
 
 
+def active(base):
+    """The arms that are left to the one in control."""
+    return left_to(base, base.depth - 1)
+
+
+def left_to(base, place):
+    return set(np.flatnonzero(base.sets[place * base.arms : (place + 1) * base.arms]).tolist())
+
+
+def with_arms(base, *slots):
+    """With these arms left to the episode."""
+    base.sets[: base.arms] = [slot in slots for slot in range(base.arms)]
+    return with_size(base)
+
+
 def without_replays(base):
     return replaced(base, ranks=0)
 
@@ -60,28 +75,28 @@ def test_an_arm_is_dropped_when_another_is_far_enough_ahead():
     # worth 2, and arm 1 never: after one round they are 2 apart, which is not more than 2; after two 4 > 2.
     base = without_replays(begun(ma.META(), 2, math.e))
     base = answer(base, 1, 0, 1.0, 0.5)
-    assert base.active == 0b11
+    assert active(base) == {0, 1}
     base = answer(base, 2, 0, 1.0, 0.5)
-    assert (base.active, base.size) == (0b01, 1)
+    assert (active(base), base.size) == ({0}, 1)
     # Now arm 0 never pays, and arm 1 is heard of late: it makes up for it, and nothing is left: a new episode.
     for round in range(3, 40):
         base = answer(base, round, 1, 1.0, 0.5)
         if base.restarts:
             break
-    assert (base.restarts, base.active, base.estimates.taken[0]) == (1, 0b11, 0)
+    assert (base.restarts, active(base), base.estimates.taken[0]) == (1, {0, 1}, 0)
 
 
 def test_a_replay_begins_with_all_arms_and_what_speaks_against_them_before_does_not_count():
     base = without_replays(begun(ma.META(), 2, math.e))
     base = answer(answer(base, 1, 0, 1.0, 0.5), 2, 0, 1.0, 0.5)
-    assert base.active == 0b01
+    assert active(base) == {0}
     # A replay by hand, of rounds 3 and 4.
-    base.sets[1], base.firsts[1], base.lasts[1] = 0b11, 3, 4
-    base = with_active(replaced(base, depth=2))
+    put_on_stack(base, 1, 3, 4)
+    base = with_size(replaced(base, depth=2))
     base = answer(base, 3, 1, 0.0, 0.5)
-    assert base.active == 0b11  # stretches of rounds 2 and 3 had begun before
+    assert active(base) == {0, 1}  # stretches of rounds 2 and 3 had begun before
     base = answer(base, 4, 0, 0.0, 0.5)
-    assert (base.depth, base.active) == (1, 0b01)  # it is over, and the episode has kept what it knew
+    assert (base.depth, active(base)) == (1, {0})  # it is over, and the episode has kept what it knew
 
 
 def test_replays_begin_as_often_as_their_chances_say():
@@ -132,14 +147,12 @@ def test_a_better_arm_is_found_and_found_again_when_it_changes():
 
     before = played(ma.META(threshold=0.1), 3, 2000, reward_of, 500)
     after = played(ma.META(threshold=0.1), 3, 2000, reward_of, 1000)
-    assert before.sets[0] == 0b001
-    assert (after.restarts, int(after.sets[0])) == (1, 0b100)
+    assert left_to(before, 0) == {0}
+    assert (after.restarts, left_to(after, 0)) == (1, {2})
 
 
 def test_picks_are_uniform_among_the_active_arms():
-    base = begun(ma.META(), 5, 100)
-    base.sets[0] = 0b10110
-    base = with_active(base)
+    base = with_arms(begun(ma.META(), 5, 100), 1, 2, 4)
     drawn = [pick(base, np.uint64(3), round) for round in range(1, 3001)]
     # 1000 each on average, standard deviation 26: five of these.
     assert np.bincount([slot for slot, _ in drawn], minlength=5) == pytest.approx([0, 1000, 1000, 0, 1000], abs=130)
@@ -147,9 +160,7 @@ def test_picks_are_uniform_among_the_active_arms():
 
 
 def test_among_some_arms_it_draws_the_active_ones_or_any():
-    base = begun(ma.META(), 4, 100)
-    base.sets[0] = 0b0110
-    base = with_active(base)
+    base = with_arms(begun(ma.META(), 4, 100), 1, 2)
     for allowed, slots in (([True, True, False, True], {1}), ([True, False, False, True], {0, 3})):
         drawn = [best_among(base, np.uint64(3), round, allowed, 4) for round in range(1, 60)]
         assert {slot for slot, _ in drawn} == slots
@@ -160,10 +171,10 @@ def test_among_some_arms_it_draws_the_active_ones_or_any():
 
 
 def test_too_many_arms_are_refused_before_any_round():
-    policy = ma.Subsample(base=ma.META(), beta=1.0, horizon=10_000)
-    with pytest.raises(ValueError, match="META: takes at most 60 arms, not 100; say so with arms=60"):
-        policy.start(10_000)
-    assert new_episode(begun(ma.META(), 60, 100)).sets[0] == 2**60 - 1
+    policy = ma.Subsample(base=ma.META(), beta=1.0, horizon=100_000)
+    with pytest.raises(ValueError, match="META: takes at most 256 arms, not 317; say so with arms=256 or fewer"):
+        policy.start(100_000)
+    assert begun(ma.META(), 256, 100).size == 256
 
 
 def test_a_threshold_must_be_above_0():

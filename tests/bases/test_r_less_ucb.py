@@ -44,7 +44,8 @@ def by_turns(number, reward_in):
 
 @pytest.mark.parametrize("rounds", [8, 15, 40, 333])
 def test_the_index_is_that_of_the_paper(rounds):
-    # (1/h) sum of x_l + (t - t_l) (x_l - x_(l-h)) / (t_l - t_(l-h)), and sigma (t - t_(n-h+1)) sqrt(10 alpha log(t) / h^3)
+    # (1/h) sum of x_l + (t - t_l) (x_l - x_(l-h)) / (t_l - t_(l-h)), and
+    # sigma (t - t_(n-h+1)) sqrt(10 alpha log(t) / h^3)
     def reward_in(round):
         return (round * round % 97) / 97
 

@@ -9,18 +9,18 @@ many.
 Source: Wei & Luo, "Non-stationary Reinforcement Learning without Prior Knowledge: An Optimal Black-box Approach" (COLT
 2021, arXiv:2102.05406): MALG and MASTER, with UCB1 inside.
 
-Symbols: n -> rank; m -> the rank of a copy; g-tilde_t -> value; U_t -> least; rho -> rho; rho-hat -> radius;
-delta -> delta; K -> arms; T -> horizon.
+Symbols: n -> rank; m -> the rank of a copy; g-tilde_t -> value; U_t -> least; rho -> rho; rho-hat -> radius; delta ->
+delta; K -> arms; T -> horizon.
 
-Deviations: all copies have the confidence of the whole run, log T. Values are at most 1. A block has at most 2^20 rounds;
-the next one then has as many. A round is an answer, and is learned by the copy that is in control when it comes; open
-asks teach nothing, and neither do plays that were seen elsewhere. Rewards beyond [0, 1] count as the end they are
-beyond. Ties go to the lower slot. The paper's text was not at hand: rho and when copies begin are as public code has
-them, tests and constants as remembered.
+Deviations: all copies have the confidence of the whole run, log T. Values are at most 1. A block has at most 2^20
+rounds; the next one then has as many. A round is an answer, and is learned by the copy that is in control when it
+comes; open asks teach nothing, and neither do plays that were seen elsewhere. Rewards beyond [0, 1] count as the end
+they are beyond. Ties go to the lower slot. The paper's text was not at hand: rho and when copies begin are as public
+code has them, tests and constants as remembered.
 
-The tests do nothing in practice, which Gerogiannis et al. note too (arXiv:2410.13772): rewards and values are in [0, 1],
-and the radii are larger than that for longer than anybody plays (`MASTER.shortest_alarms`). What is left is UCB that
-begins anew in every block. ``scale`` makes the radii smaller; the guarantee is for 1.
+The tests do nothing in practice, which Gerogiannis et al. note too (arXiv:2410.13772): rewards and values are in [0,
+1], and the radii are larger than that for longer than anybody plays (`MASTER.shortest_alarms`). What is left is UCB
+that begins anew in every block. ``scale`` makes the radii smaller; the guarantee is for 1.
 
 A round takes O(arms) time: the index of one arm moves, and the largest of all is looked for.
 """
@@ -128,7 +128,7 @@ class MASTER(Base):
         )
 
     def shortest_alarms(self, arms: int, horizon: int) -> tuple[int, int]:
-        """The least rounds of a copy and of a block with which tests 1 and 2 can be met at all, by rewards in [0, 1]."""
+        """The least rounds of a copy, and of a block, with which tests 1 and 2 can be met by rewards in [0, 1]."""
         arms, rounds = count("MASTER", "arms", arms), count("MASTER", "horizon", horizon, least=2)
         factor = radius_factor(self.scale, self.delta or 0.0, float(rounds))
         return (rounds_for(1.0 / (WORTH_1 * factor), arms), rounds_for(1.0 / (WORTH_2 * factor), arms))

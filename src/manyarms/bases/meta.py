@@ -8,24 +8,24 @@ that matters (a significant shift), and a new episode begins.
 Source: Suk & Kpotufe, "Tracking Most Significant Arm Switches in Bandits" (COLT 2022, arXiv:2112.13838), Algorithms 1
 and 2: the ancestor of Suk & Kim's algorithms for arms without end.
 
-Symbols: t_l -> the first round of an episode; Base(s, m) -> an entry of the stack, with its first and last round; A_t ->
-active; A_master -> sets[0]; B_(s, m) -> replay_rank; delta-hat_t(a', a) -> the difference of two estimates, reward /
-probability of the played arm and 0 of all others; log(T) sqrt(K (s2 - s1) v K^2) -> eviction_limit; K -> arms;
-T -> horizon.
+Symbols: t_l -> the first round of an episode; Base(s, m) -> an entry of the stack, with its first and last round; A_t
+-> the last of the sets; A_master -> the first of them; B_(s, m) -> replay_rank; delta-hat_t(a', a) -> the difference of two estimates, reward /
+probability of the played arm and 0 of all others; log(T) sqrt(K (s2 - s1) v K^2) -> eviction_limit; K -> arms; T ->
+horizon.
 
 Deviations: the paper looks at all stretches [s1, s2]. Here they have 1, 2, 4, … 2^20 rounds and end at multiples of
 half their length, counted from the episode's first round (`manyarms.bases.recent`): any stretch contains one of more
-than a third of its length. Each is looked at once, when it ends, and what it speaks against is dropped from all replays that
-had begun by its first round. Of all lengths that are drawn for the same round only the longest begins; a replay that a
-newer one outlasts never comes to its turn again, and is forgotten. A round is an answer. Rewards beyond [0, 1] count as
-the end they are beyond; estimates are rounded down to multiples of 2^-30. Logarithms are natural. The paper's text was
-not at hand: the constant of the limit, and what is dropped from which set, are as remembered.
+than a third of its length. Each is looked at once, when it ends, and what it speaks against is dropped from all replays
+that had begun by its first round. Of all lengths that are drawn for the same round only the longest begins; a replay
+that a newer one outlasts never comes to its turn again, and is forgotten. A round is an answer. Rewards beyond [0, 1]
+count as the end they are beyond; estimates are rounded down to multiples of 2^-30. Logarithms are natural. The paper's
+text was not at hand: the constant of the limit, and what is dropped from which set, are as remembered.
 
 Late answers are as for other bases that draw (`manyarms.bases.drawn`): open asks teach nothing, an answer is weighed by
 the probability of its ask.
 
-For few arms, at most 60: until one that is a gap behind can be dropped, it takes some K (log(T) / gap)^2 rounds. With
-a gap of 1/2 and T = 10^6 that are 7,600 for 10 arms, and would be 760,000 for 1,000 (``threshold`` makes it less). A
+For few arms, at most 256: until one that is a gap behind can be dropped, it takes some K (log(T) / gap)^2 rounds. With a
+gap of 1/2 and T = 10^6 that are 7,600 for 10 arms, and would be 760,000 for 1,000 (``threshold`` makes it less). A
 round takes O(arms) time on average.
 """
 
@@ -46,8 +46,8 @@ from .drawn import within
 from .recent import LEVELS, Recent, forget_recent, in_grains, new_recent, remember, window_mean
 from .restarts import all_plays
 
-MOST_ARMS = 60
-"""A set of arms is the bits of one number."""
+MOST_ARMS = 256
+"""With more, nothing would come of it in runs that anybody makes."""
 
 RANKS = 40
 """Replays have at most 2^40 rounds."""
@@ -61,7 +61,8 @@ class METAState(NamedTuple):
     threshold: float
     plays: NDArray[np.int64]  # slot -> all its plays
     estimates: Recent  # of every slot, in every round
-    sets: NDArray[np.int64]  # place in the stack -> the arms that are left to it
+    lost: NDArray[np.uint32]  # slot -> 1 if a stretch speaks against it; for the time of one look
+    sets: NDArray[np.uint32]  # place in the stack · arms + slot -> 1 if the arm is left to it, else 0
     firsts: NDArray[np.int64]  # place -> its first round
     lasts: NDArray[np.int64]  # place -> its last round
     key: int = UNSET_KEY
@@ -69,8 +70,7 @@ class METAState(NamedTuple):
     level: float = 0.0  # threshold · log T
     ranks: int = 0  # the longest replay has 2^ranks rounds
     depth: int = 1  # of the stack: the newest is in control, the oldest is the episode itself
-    active: int = 0  # the arms that are left to the one in control
-    size: int = 0  # how many those are
+    size: int = 0  # how many arms are left to the one in control
     restarts: int = 0
 
 
@@ -81,18 +81,18 @@ class META(Base):
     Parameters
     ----------
     threshold
-        The factor of the limit beyond which an arm is dropped: threshold · log(T) sqrt(K (n - 1)) over n rounds, with at
-        least K for the root. 1 in the paper, with which nothing happens in short runs.
+        The factor of the limit beyond which an arm is dropped: threshold · log(T) sqrt(K (n - 1)) over n rounds, with
+        at least K for the root. 1 in the paper, with which nothing happens in short runs.
 
     Examples
     --------
     >>> import manyarms as ma
     >>> ma.Subsample(base=ma.META(threshold=0.1), beta=1.0, arms=10).base
     META(threshold=0.1)
-    >>> ma.META().start(100)
+    >>> ma.META().start(1_000)
     Traceback (most recent call last):
     ...
-    ValueError: META: takes at most 60 arms, not 100; say so with arms=60 or fewer to whoever runs it
+    ValueError: META: takes at most 256 arms, not 1,000; say so with arms=256 or fewer to whoever runs it
     """
 
     is_random: ClassVar[bool] = True
@@ -112,7 +112,8 @@ class META(Base):
             threshold=self.threshold,
             plays=np.zeros(slots, dtype=np.int64),
             estimates=new_recent(slots),
-            sets=np.zeros(RANKS + 1, dtype=np.int64),
+            lost=np.zeros(slots, dtype=np.uint32),
+            sets=np.zeros((RANKS + 1) * slots, dtype=np.uint32),
             firsts=np.zeros(RANKS + 1, dtype=np.int64),
             lasts=np.zeros(RANKS + 1, dtype=np.int64),
         )
@@ -120,8 +121,8 @@ class META(Base):
     def chance_among(self, state: METAState, slot: int, allowed: NDArray[np.bool_]) -> float:
         """One over the number of those it is drawn from."""
         arms = len(allowed)
-        number = size_of(state.active, allowed, arms)
-        if not allowed[slot] or (number > 0 and not is_in(state.active, slot)):
+        number = active_among(state, allowed, arms)
+        if not allowed[slot] or (number > 0 and not is_active(state, slot)):
             return 0.0
         return 1.0 / (number if number > 0 else int(allowed.sum()))
 
@@ -155,38 +156,49 @@ def replay_rank(random: float, since: int, ranks: int) -> int:
     return 0
 
 
-# ---------------------------------------------------------------- sets of arms
+# ---------------------------------------------------------------- what is left to whom
 
 
 @kernel
-def is_in(members: int, slot: int) -> bool:
-    """Whether a slot is in a set."""
-    return bool((members >> slot) & 1)
+def is_active(base: METAState, slot: int) -> bool:
+    """Whether an arm is left to the one in control."""
+    return base.sets[(base.depth - 1) * base.arms + slot] == 1  # type: ignore[no-any-return]
 
 
 @kernel
-def all_of(arms: int) -> int:
-    """The set of the first ``arms`` slots."""
-    return (1 << arms) - 1
-
-
-@kernel
-def size_of(members: int, allowed: Any, arms: int) -> int:
-    """How many allowed slots are in a set."""
+def active_among(base: METAState, allowed: Any, arms: int) -> int:
+    """How many allowed arms are."""
     number = 0
     for slot in range(arms):
-        number += 1 if allowed[slot] and is_in(members, slot) else 0
+        number += 1 if allowed[slot] and is_active(base, slot) else 0
     return number
 
 
 @kernel
-def with_active(base: METAState) -> METAState:
-    """Look who is in control."""
-    active = int(base.sets[base.depth - 1])
+def with_size(base: METAState) -> METAState:
+    """Count the arms that are."""
     size = 0
     for slot in range(base.arms):
-        size += 1 if is_in(active, slot) else 0
-    return replaced(base, active=active, size=size)
+        size += 1 if is_active(base, slot) else 0
+    return replaced(base, size=size)
+
+
+@kernel
+def is_nothing_left(base: METAState) -> bool:
+    """Whether every arm has been dropped since the episode began."""
+    for slot in range(base.arms):
+        if base.sets[slot] == 1:
+            return False
+    return True
+
+
+@kernel
+def put_on_stack(base: METAState, place: int, first: int, last: int) -> None:
+    """All arms are left to what begins there."""
+    for slot in range(base.arms):
+        base.sets[place * base.arms + slot] = 1
+    base.firsts[place] = first
+    base.lasts[place] = last
 
 
 # ---------------------------------------------------------------- episodes and replays
@@ -196,9 +208,7 @@ def with_active(base: METAState) -> METAState:
 def new_episode(base: METAState) -> METAState:
     """All arms are good, nothing is known, no replay is under way."""
     forget_recent(base.estimates, base.arms)
-    base.sets[0] = all_of(base.arms)
-    base.firsts[0] = 1
-    base.lasts[0] = NEVER
+    put_on_stack(base, 0, 1, NEVER)
     return replaced(base, depth=1)
 
 
@@ -214,7 +224,7 @@ def renew(base: METAState, arms: int, horizon: float, log_horizon: float) -> MET
         ranks=min(ceiling(binary_log(rounds)), RANKS),
         restarts=0,
     )
-    return with_active(new_episode(base))
+    return with_size(new_episode(base))
 
 
 def keyed(base: METAState, key: int) -> METAState:
@@ -223,32 +233,37 @@ def keyed(base: METAState, key: int) -> METAState:
 
 
 @kernel
-def losers(base: METAState, number: int) -> int:
-    """The set of arms that others were too far ahead of over the last 2^number rounds."""
+def find_losers(base: METAState, number: int) -> bool:
+    """Whether, over the last 2^number rounds, some arms were too far behind; which, is in ``lost``."""
     length = 1 << number
     limit = eviction_limit(base.level, base.arms, length)
     best = -math.inf
     for slot in range(base.arms):
         best = max(best, window_mean(base.estimates, slot, number) * length)
-    found = 0
+    found = False
     for slot in range(base.arms):
-        if best - window_mean(base.estimates, slot, number) * length > limit:
-            found |= 1 << slot
+        is_lost = best - window_mean(base.estimates, slot, number) * length > limit
+        base.lost[slot] = 1 if is_lost else 0
+        found = found or is_lost
     return found
 
 
 @kernel
-def evict(base: METAState) -> None:
-    """Look at the stretches of rounds that end now; all longer ones do not, if one does not."""
+def evict(base: METAState) -> bool:
+    """Look at the stretches of rounds that end now (if one does not, no longer one does); whether any arm is lost."""
     taken = int(base.estimates.taken[0])
+    found = False
     for number in range(LEVELS + 1):
         if (1 << number) > taken or (number > 0 and taken & ((1 << (number - 1)) - 1)):
             break
-        found = losers(base, number)
-        if found:
+        if find_losers(base, number):
+            found = True
             for place in range(base.depth):
                 if base.firsts[place] <= taken - (1 << number) + 1:
-                    base.sets[place] &= ~found
+                    for slot in range(base.arms):
+                        if base.lost[slot] == 1:
+                            base.sets[place * base.arms + slot] = 0
+    return found
 
 
 @kernel
@@ -263,9 +278,7 @@ def with_replay(base: METAState, random: float) -> METAState:
         last = since + (1 << rank)
         while base.lasts[depth - 1] <= last:
             depth -= 1
-        base.sets[depth] = all_of(base.arms)
-        base.firsts[depth] = since + 1
-        base.lasts[depth] = last
+        put_on_stack(base, depth, since + 1, last)
         depth += 1
     return replaced(base, depth=depth)
 
@@ -275,10 +288,11 @@ def learn(base: METAState, choice: Choice, reward: float) -> METAState:
     base.plays[choice.slot] += 1
     for slot in range(base.arms):
         remember(base.estimates, slot, in_grains(within(reward) / choice.probability) if slot == choice.slot else 0.0)
-    evict(base)
-    if rarely(base.sets[0] == 0):
-        return with_active(replaced(new_episode(base), restarts=base.restarts + 1))
-    return with_active(with_replay(base, uniform(bits_at(base.key, choice.round, 2))))
+    if evict(base) and is_nothing_left(base):
+        base = replaced(new_episode(base), restarts=base.restarts + 1)
+    else:
+        base = with_replay(base, uniform(bits_at(base.key, choice.round, 2)))
+    return with_size(base)
 
 
 # ---------------------------------------------------------------- picks
@@ -290,25 +304,25 @@ def pick(base: METAState, key: int, round: int) -> tuple[int, float]:
     slot = -1
     while left >= 0:
         slot += 1
-        left -= 1 if is_in(base.active, slot) else 0
+        left -= 1 if is_active(base, slot) else 0
     return slot, 1.0 / base.size
 
 
 def best_among(base: METAState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
     """Any of those that are allowed; if there is none, any allowed arm."""
-    members = base.active
-    number = size_of(members, allowed, arms)
-    if number == 0:
-        members = all_of(arms)
-        number = size_of(members, allowed, arms)
+    active = active_among(base, allowed, arms)
+    number = active
+    if active == 0:
+        for slot in range(arms):
+            number += 1 if allowed[slot] else 0
     if number == 0:
         return -1, 1.0
     left = index_below(bits_at(key, round, 1), number)
-    slot = -1
+    drawn = -1
     while left >= 0:
-        slot += 1
-        left -= 1 if allowed[slot] and is_in(members, slot) else 0
-    return slot, 1.0 / number
+        drawn += 1
+        left -= 1 if allowed[drawn] and (active == 0 or is_active(base, drawn)) else 0
+    return drawn, 1.0 / number
 
 
 register(METAState, renew=renew, keyed=keyed, pick=pick, best_among=best_among, learn=learn, plays_of=all_plays)

@@ -8,8 +8,8 @@ Source: Metelli, Trovò, Pirola & Restelli, "Stochastic Rising Bandits" (ICML 20
 Symbols: h -> the window; epsilon -> share; N_i -> taken; t_(i, l) -> rounds; alpha, sigma -> width = 10 alpha sigma^2;
 mu-hat + beta -> rising_index.
 
-Deviations: h is floor(epsilon n) of an arm's n rewards, as in the paper, but at most ``longest``: each pair of rewards h
-apart has a slope of its own, so that sums do not do, and the last 2 · ``longest`` rewards of every arm are kept, with
+Deviations: h is floor(epsilon n) of an arm's n rewards, as in the paper, but at most ``longest``: each pair of rewards
+h apart has a slope of its own, so that sums do not do, and the last 2 · ``longest`` rewards of every arm are kept, with
 their rounds (16 bytes each). From longest / share rewards on, a window therefore stays as long as it is. An arm without
 a window is untried. Rounds are counted by what was learned, presumed answers too. Ties go to the lower slot. Rewards
 are rounded down to multiples of 2^-30. The paper's text was not at hand: sum and bound are as remembered; those of
@@ -143,7 +143,10 @@ def draw_line(base: RLessUCBState, slot: int) -> None:
 
 @kernel
 def rising_index(base: RLessUCBState, slot: int, round: int, deviation: float) -> float:
-    """What the arm may pay by now, with the bound (t - t_(n-h+1)) sqrt(width · log(t) / h^3); infinite without a window."""
+    """What the arm may pay by now; infinite without a window.
+
+    The bound is (t - t_(n-h+1)) sqrt(width · log(t) / h^3).
+    """
     line = base.levels[slot] + (round - base.lasts[slot]) * base.slopes[slot]
     return float(line + (round - base.firsts[slot]) * (deviation * base.spreads[slot]))
 

@@ -16,6 +16,7 @@ A round costs what the base inside costs; a restart costs a ``renew`` of it.
 """
 
 import dataclasses
+import itertools
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -54,7 +55,7 @@ def checked_rounds(owner: str, name: str, values: Any) -> tuple[int, ...]:
     rounds = tuple(whole(owner, f"each of the {name}", value, least=2) for value in several(owner, name, values))
     if not rounds:
         raise ValueError(f"{owner}: {name} must be one or more; without a change, take the base itself")
-    if any(later <= earlier for earlier, later in zip(rounds, rounds[1:], strict=False)):
+    if any(later <= earlier for earlier, later in itertools.pairwise(rounds)):
         raise ValueError(f"{owner}: {name} must rise, not {values!r}")
     return rounds
 
