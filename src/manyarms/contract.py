@@ -151,7 +151,8 @@ is_cramped = verb("is_cramped", default=lambda state: False)
 # Bases: finite-armed policies over slots 0 … arms − 1.
 # renew(base, arms, horizon, log_horizon) -> base. Forget everything; a new finite problem.
 renew = verb("renew")
-# keyed(base, key) -> base. After each renew: the key that comes with every pick, for bases that need it to learn, too.
+# keyed(base, key) -> base. After every ``renew``: the key of the policy's random numbers, for bases that draw when they
+# learn, too. Those numbers are at (round of the ask, 2), where those of ``pick`` and ``best_among`` are at 0 and 1.
 keyed = verb("keyed", default=lambda base, key: base)
 # pick(base, key, round) -> (slot, probability).
 pick = verb("pick")

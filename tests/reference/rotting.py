@@ -1,6 +1,6 @@
 """Seznec et al. (AISTATS 2019 and 2020): EFF-FEWA and EFF-RAW-UCB, with all rewards of all arms in lists.
 
-Metelli et al. (ICML 2022): R-ed-UCB, with windows of powers of two.
+Metelli et al. (ICML 2022): R-ed-UCB, with windows of powers of two, and R-less-UCB.
 """
 
 import functools
@@ -105,6 +105,42 @@ class RisingUCB(Listed):
         return first_of_the_largest([self.index_at(place, coming) for place in range(len(self.plays))])
 
 
+class RLessUCB(Listed):
+    def __init__(self, arms, horizon, log_horizon, share, width, longest):
+        super().__init__(arms, horizon, log_horizon, width)
+        self.share = share
+        self.width = width
+        self.longest = longest
+        self.times = [[] for _ in range(arms)]  # of the rewards
+
+    def learn(self, place, reward):
+        super().learn(place, reward)
+        self.times[place].append(self.learned)
+
+    def lose(self, place, presumed):
+        super().lose(place, presumed)
+        self.times[place] = self.times[place][: len(self.rewards[place])]
+
+    def index_at(self, place, t):
+        x, times = self.rewards[place], self.times[place]
+        n = len(x)
+        h = min(math.floor(self.share * n), self.longest)
+        if h == 0:
+            return math.inf
+        # x_l + (t - t_l) s_l = x_l + (t_n - t_l) s_l + (t - t_n) s_l, and so for their means over l
+        at_last = slope = 0.0
+        for i in range(n - h, n):
+            s = (x[i] - x[i - h]) / (times[i] - times[i - h])
+            at_last += x[i] + (times[-1] - times[i]) * s
+            slope += s
+        bound = math.sqrt(self.width * natural_log(t)) * (1.0 / math.sqrt(h**3))
+        return at_last / h + (t - times[-1]) * (slope / h) + (t - times[n - h]) * bound
+
+    def pick(self, t):
+        coming = self.learned + 1
+        return first_of_the_largest([self.index_at(place, coming) for place in range(len(self.plays))])
+
+
 @twin_of("RAWUCB")
 def new_raw_ucb(spec, setting):
     return functools.partial(RAWUCB, width=spec.width)
@@ -118,3 +154,8 @@ def new_fewa(spec, setting):
 @twin_of("RisingUCB")
 def new_rising_ucb(spec, setting):
     return functools.partial(RisingUCB, share=spec.share, width=spec.width)
+
+
+@twin_of("RLessUCB")
+def new_r_less_ucb(spec, setting):
+    return functools.partial(RLessUCB, share=spec.share, width=spec.width, longest=spec.longest)

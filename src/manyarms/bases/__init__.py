@@ -14,9 +14,13 @@ from .imed import IMED as IMED
 from .kl_ucb import KLUCB as KLUCB
 from .kl_ucb_plus_plus import KLUCBPlusPlus as KLUCBPlusPlus
 from .m_ucb import MUCB as MUCB
+from .master import MASTER as MASTER
+from .meta import META as META
 from .moss import MOSS as MOSS
 from .multi_layer_race import MultiLayerRace as MultiLayerRace
+from .r_less_ucb import RLessUCB as RLessUCB
 from .raw_ucb import RAWUCB as RAWUCB
+from .restart_at import RestartAt as RestartAt
 from .rexp3 import Rexp3 as Rexp3
 from .rising_ucb import RisingUCB as RisingUCB
 from .successive_elimination import SuccessiveElimination as SuccessiveElimination

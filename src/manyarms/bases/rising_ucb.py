@@ -17,8 +17,7 @@ shrink, and the bound has t - e in place of t - n: the squares of the line's coe
 authors' code gives it the index 1. The sum is as remembered from the paper: the closed form in the authors' code is
 another one, which for h = 1 draws the line one round too far. Bound, epsilon, alpha and sigma are as in that code.
 
-R-less-UCB, for arms that rise whether they are played or not, divides by the rounds between two rewards, for each pair
-of them: sums do not do, all rewards would have to be kept. It is left out.
+For arms that rise whether they are played or not there is `RLessUCB`.
 
 Open asks are as for `RAWUCB`. Every index moves in every round, which takes O(arms) time.
 """

@@ -272,9 +272,10 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
     base_horizon = float(length) if settings.block_horizon else horizon
     for slot in range(kept, size):
         tails.watch_fresh_arm(state.tail, slot)
+    base = renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base))
     return replaced(
         state,
-        base=keyed(renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base)), state.key),
+        base=keyed(base, state.key),
         tail=tails.opened(tail, size),
         start=start,
         first_arm=state.counts.arms - kept,

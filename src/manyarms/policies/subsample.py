@@ -101,9 +101,10 @@ def open_block(state: SubsampleState, rank: int) -> SubsampleState:
     tail, size = tails.fitted(state.tail, wanted)
     for slot in range(size):
         tails.watch_fresh_arm(state.tail, slot)
+    base = renew(state.base, size, float(length), natural_log(float(max(length, 2))))
     return replaced(
         state,
-        base=keyed(renew(state.base, size, float(length), natural_log(float(max(length, 2)))), state.key),
+        base=keyed(base, state.key),
         tail=tail,
         first_arm=state.counts.arms,
         block=blocks.next_block(state.block, rank, length, size),
