@@ -48,6 +48,7 @@ ONCE = {
     "played_arms_are_found_again",
     "plays_are_the_same_for_all",
     "probabilities_are_probabilities",
+    "recommendations_change_nothing",
     "renewal_forgets",
     "rewards_average_to_the_mean",
     "slots_stay_in_range",
@@ -194,6 +195,8 @@ class LooseState(NamedTuple):
 SOUND, ASK_WRITES, SLOT_TOO_HIGH, GAP, SHRINKS, MOVES, RETURNS, ZERO, GROWS, LATE, HALVES = range(11)
 # Flaws that show when answers come late.
 DEAF, DEAF_AND_WRITES, OPEN_HALVES, TWICE, SPOILED, FORGETS_ARMS = range(11, 17)
+# Flaws of what is recommended.
+ADVICE_WRITES, ADVICE_UNKNOWN, ADVICE_ELSEWHERE = range(17, 20)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -240,6 +243,13 @@ def loose_ask(state: LooseState, round: int) -> Choice:
     elif state.kind == ZERO and state.told >= 7:
         probability = 0.0
     return Choice(slot=slot, arm=arm, probability=probability, block=1, round=round)
+
+
+def loose_recommend(state: LooseState, round: int) -> Choice:
+    if state.kind == ADVICE_WRITES:
+        state.marks[0] += 1.0
+    arm = 5 if state.kind == ADVICE_UNKNOWN else 0
+    return Choice(slot=1 if state.kind == ADVICE_ELSEWHERE else 0, arm=arm, probability=1.0, block=1, round=round)
 
 
 def loose_tell(state: LooseState, choice: Choice, reward: float) -> LooseState:
@@ -289,7 +299,7 @@ def loose_observe(state: LooseState, world: Any, choice: Choice) -> LooseState:
 
 
 register(LooseState, begin=loose_begin, ask=loose_ask, tell=loose_tell, counts=loose_counts, observe=loose_observe)
-register(LooseState, defer=loose_defer, settle=loose_settle, lose=loose_lose)
+register(LooseState, defer=loose_defer, settle=loose_settle, lose=loose_lose, recommend=loose_recommend)
 
 ARE_KEPT = "late_rewards_count_while_their_arm_is_kept"
 
@@ -314,6 +324,9 @@ ARE_KEPT = "late_rewards_count_while_their_arm_is_kept"
         (SPOILED, "lost_answers_do_no_harm", r"no answer came, and state\.totals is not a number"),
         (FORGETS_ARMS, ARE_KEPT, r"the lose of round \d+: \d+ arms drawn became"),
         (LATE, "odd_tells_are_harmless", "ZeroDivisionError"),
+        (ADVICE_WRITES, "recommendations_change_nothing", r"recommend changed state\.marks"),
+        (ADVICE_UNKNOWN, "recommendations_change_nothing", "arm 5 is recommended, and 2 were drawn"),
+        (ADVICE_ELSEWHERE, "recommendations_change_nothing", "arm 0 is not in slot 1, but arm"),
         (
             HALVES,
             "fields_keep_their_types",
@@ -333,6 +346,7 @@ def test_the_same_policy_without_a_flaw_keeps_those_promises():
     named = dict(checks.checks(Loose()))
     for name in (
         "ask_changes_nothing",
+        "recommendations_change_nothing",
         "slots_stay_in_range",
         "arms_are_numbered_in_order",
         "played_arms_are_found_again",
