@@ -1,5 +1,6 @@
 """Compiled code on disk: what was written is read, and nothing else is."""
 
+import os
 import pickle
 import threading
 import warnings
@@ -77,6 +78,15 @@ def test_a_folder_that_cannot_be_written_costs_a_warning(files):
     assert len(told) == 2
     assert "cannot be written" in str(told[0].message)
     assert "set MANYARMS_CACHE_DIR" in str(told[0].message)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_not_waited_for(files):
+    os.mkfifo(files.path(TYPES))
+    with pytest.warns(RuntimeWarning, match="it is no file"):
+        assert files.load(TYPES, same) is None
+    files.save(TYPES, b"machine code")
+    assert files.load(TYPES, same) == b"machine code"
 
 
 def test_many_may_write_and_read_the_same_at_once(files):

@@ -457,3 +457,10 @@ def each_changed_compiled(trio):
 @pytest.mark.compiled
 def test_one_kernel_may_replace_different_fields_of_the_same_type():
     assert each_changed(Trio(0, 0, 0)) == each_changed_compiled(Trio(0, 0, 0)) == Trio(1, 2, 5)
+
+
+@pytest.mark.once
+def test_states_that_are_too_deep_for_the_compiler_are_said_to_be():
+    words = r"simulate: It cannot be compiled: its states.* too deep inside each other"
+    with pytest.raises(TypeError, match=words), compiled.compile_errors("It"):
+        raise RecursionError

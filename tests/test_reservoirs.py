@@ -188,3 +188,28 @@ def test_mixture_weights_are_scaled():
     assert ma.Mixture(parts).weights == pytest.approx((1 / 3, 1 / 3, 1 / 3))
     state = ma.Mixture(parts, weights=[2, 1, 1]).start()
     assert (state.share, state.rest.share) == (0.5, 0.5)
+
+
+@pytest.mark.once
+def test_reservoirs_go_inside_each_other_as_far_as_can_be_compiled():
+    def nested(depth, wrap):
+        found = ma.Uniform()
+        for _ in range(depth):
+            found = wrap(found)
+        return found
+
+    def in_mixture(part):
+        return ma.Mixture([ma.Uniform(), part])
+
+    def in_trend(part):
+        return ma.Trending(part, 2.0, over=10)
+
+    ma.Mixture([ma.Uniform()] * 17)
+    for wrap in (in_mixture, in_trend):
+        nested(16, wrap)
+        with pytest.raises(ValueError, match=r"17 inside each other, are more than can be compiled; up to 16"):
+            nested(17, wrap)
+    with pytest.raises(ValueError, match=r"Mixture: 80 reservoirs, 79 inside each other"):
+        ma.Mixture([ma.Uniform()] * 80)
+    with pytest.raises(ValueError, match=r"Mixture: 72 reservoirs, .* and 64 in all\. Put some together"):
+        ma.Mixture([ma.Mixture([ma.Uniform()] * 8)] * 9)

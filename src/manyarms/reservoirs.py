@@ -257,8 +257,8 @@ def check_nesting(reservoir: "Mixture | Trending") -> None:
     depth, parts = _depth_and_parts(reservoir)
     if depth > DEEPEST or parts > MOST_PARTS:
         raise ValueError(
-            f"{type(reservoir).__name__}: {parts} reservoirs, {depth} inside each other, are more than can be compiled; "
-            f"up to {DEEPEST} go inside each other ({DEEPEST + 1} in one list), and {MOST_PARTS} in all. Put some "
+            f"{type(reservoir).__name__}: {parts} reservoirs, {depth} inside each other, are more than can be compiled"
+            f"; up to {DEEPEST} go inside each other ({DEEPEST + 1} in one list), and {MOST_PARTS} in all. Put some "
             "together: many values are one Empirical"
         )
 

@@ -23,11 +23,16 @@ def main() -> int:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         return run()
     except KeyboardInterrupt:  # before a command has begun
+        _say_so()
         return STOPPED
 
 
 def _stop_importing(_number: int, _frame: FrameType | None) -> None:
     """Nothing is begun yet, and modules that are half imported may make anything of an exception."""
+    _say_so()
+    os._exit(STOPPED)
+
+
+def _say_so() -> None:
     sys.stderr.write("manyarms: stopped by Ctrl-C\n")
     sys.stderr.flush()
-    os._exit(STOPPED)

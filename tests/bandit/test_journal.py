@@ -123,8 +123,19 @@ def test_other_files_are_refused(values, words, tmp_path):
 
 @pytest.mark.once
 @pytest.mark.parametrize(
-    "event", [["dance"], [], 5, ["tell", 99, 1.0], ["set aside", "nobody", "paused"], ["ask", 1], ["restore"]]
-)
+    "event",
+    [
+        ["dance"], [], 5, ["tell", 99, 1.0], ["set aside", "nobody", "paused"], ["ask", 1], ["restore"],
+        ["tell", "1", 1.0], ["time", 1e308], ["forget", 0], ["correct", 1, 0.5], ["set aside", 0, "here"],
+        ["observe", 0, 5, 9.0], ["observe", 0, -5, 0.0], [[[[]]], 1],
+        # A slot, an arm, a block, a round, a probability, a tag that the policy or the bandit cannot have then.
+        *(["ask", "planned", [*choice], 0, 1.0, False, "0123456789ab"] for choice in (
+            (10**6, 10**6, 1.0, 1, 1), (0, 10**6, 1.0, 1, 1), (0, 0, 1.0, 7, 1), (0, 0, 1.0, 1, 2),
+        )),
+        ["ask", "planned", [0, 0, 1.0, 1, 1], 0, 0.0, False, "0123456789ab"],
+        ["ask", "planned", [0, 0, 1.0, 1, 1], 0, 1.0, False, "a tag"],
+    ],
+)  # fmt: skip
 def test_an_event_that_cannot_be_done_again_is_named(event, tmp_path):
     path = tmp_path / "journal"
     new_bandit(path).close()

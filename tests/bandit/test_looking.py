@@ -170,3 +170,11 @@ def test_a_picture_is_drawn(policy, asks):
     figure.canvas.draw()
     assert len(figure.axes) == 4
     assert bandit.to_json() == before
+
+
+def test_a_lift_of_next_to_nothing_has_ends():
+    bandit = ma.Bandit(ma.UniformPlay(), 1, items=range(5), holdout=0.5)
+    for _ in range(20):
+        bandit.tell(bandit.ask(), 1e-300)
+    lift = bandit.lift()
+    assert (lift.low, lift.high) == (0.0, math.inf)

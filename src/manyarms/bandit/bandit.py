@@ -21,6 +21,7 @@ from .items import PAUSED, WITHDRAWN, Item, Predicate, entries_of, is_finite, ke
 from .journal import Journal
 from .kernels import make_ready
 from .listener import FIRST_ROUNDS
+from .rehearsal import check_goes_on
 from .rewards import checked_reward_range, scaled, scaled_total
 from .times import Clock, Timeline
 from .turns import TakesTurns, deed, one_at_a_time
@@ -1054,7 +1055,7 @@ class Bandit(Chooser, TakesTurns):
             for place, event in enumerate(found.events):
                 saving.replay(bandit, event, f"{journal}, line {place + 2}")
             if found.events:
-                saving.check_goes_on(bandit)
+                check_goes_on(bandit)
             bandit._catalogue.segments = checked_segments(segments)
             if items is not None or (segments and bandit._catalogue.has_items):
                 bandit._catalogue.take_again(items)

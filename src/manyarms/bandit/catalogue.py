@@ -482,7 +482,16 @@ def item_from_json(row: list[Any], where: str) -> Item:
     item.reward = number("snapshot", f"{where}.reward", reward)
     item.squares = number("snapshot", f"{where}.squares", squares)
     item.recent = number("snapshot", f"{where}.recent", recent)
+    _check_sums(item, where)
     if not isinstance(is_lasting, bool):
         raise SnapshotError(f"{where}.is_lasting: expected true or false, not {is_lasting!r:.60}")
     item.is_lasting = is_lasting
     return item
+
+
+def _check_sums(item: Item, where: str) -> None:
+    """Refuse sums that so many rewards from 0 to 1 cannot have; corrections leave rounding errors."""
+    slack = 1e-9 * (1.0 + item.plays)
+    for name, total in (("reward", item.reward), ("squares", item.squares)):
+        if not -slack <= total <= item.plays + slack:
+            raise SnapshotError(f"{where}.{name}: {total} is not the sum of {item.plays} rewards")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..contract import Choice, ask, ask_among, correct, counts, defer, lose, settle, tell
 from ..policies.base import Policy
+from ..policies.blocks import Block, last_block_rank, played_rounds
 from ..snapshots import SnapshotError
 from ..sources import PACKAGE
 from ..specs import plain_number
@@ -24,8 +25,11 @@ from .decisions import Limits, choice_from_json
 if TYPE_CHECKING:
     from .bandit import Bandit
 
-ROUNDS = 40
-"""So many rounds are played, three times: with rewards that differ, with rewards of 0, and with late ones of 1."""
+ROUNDS = 25
+"""So many rounds are played: with rewards that differ, with rewards of 0, with late ones of 1, at the end of a block."""
+
+FEW_LEFT = 3
+"""Rounds that are left of a block that is soon over."""
 
 MOST_SLOTS = 2**16
 """With more slots, room for further rounds is not made for the sake of a trial."""
@@ -50,13 +54,15 @@ def _from_the_beginning(place: Any) -> Any:
     return place
 
 
-def check_values(policy: Policy, state: Any, begun: Any) -> None:
+def check_values(bandit: "Bandit", begun: Any) -> None:
     """Refuse a state whose settings are not those of its policy, or whose arrays hold what they never do."""
+    policy, state = bandit.policy, bandit._state
     said = dict(leaves(state))
+    fixed = {*policy.kept_settings, *policy.fixed_fields}
     is_ours = all(type(one).__module__.partition(".")[0] == PACKAGE for one in states_in(begun))
     for path, leaf in leaves(begun):
         is_array = isinstance(leaf, np.ndarray)
-        is_setting = path.split(".")[1] in policy.kept_settings or (is_array and not leaf.flags.writeable)
+        is_setting = path.split(".")[1] in fixed or (is_array and not leaf.flags.writeable)
         if is_setting and not np.array_equal(said[path], leaf, equal_nan=True):
             raise SnapshotError(f"{path}: {said[path]!r:.60} is not what {policy.label()} has there")
         # In all states of the package, an array whose numbers are finite at the start keeps to that.
@@ -64,22 +70,32 @@ def check_values(policy: Policy, state: Any, begun: Any) -> None:
             raise SnapshotError(f"{path}: not all of its numbers are finite")
 
 
+def _check_blocks(policy: Policy, state: Any, asked: int, rounds: int) -> None:
+    """Refuse a block that cannot be open after so many asks: it might never end, or the next one never begin."""
+    for block in states_in(state):
+        if not isinstance(block, Block):
+            continue
+        is_possible = 0 <= block.rank <= last_block_rank(rounds) + 1 and 0 <= block.size <= policy.slots(rounds)
+        is_on_time = block.opened >= 0 and 0 <= played_rounds(block) <= asked and block.left <= block.length
+        if not is_possible or not is_on_time or (block.left < 0 and policy.known_horizon == 0):
+            raise SnapshotError(f"state: {block} cannot be the block after {asked} asks")
+
+
 def check_goes_on(bandit: "Bandit") -> None:
     """Refuse a state with which the policy of a bandit cannot go on, or to which its open decisions do not belong."""
-    policy, asked, rounds = bandit.policy, bandit.asked, bandit._rounds
-    state = bandit._state
-    if asked + ROUNDS > rounds and policy.slots(2 * rounds) <= MOST_SLOTS:
-        state, rounds = enlarged(state, policy.start(2 * rounds)), 2 * rounds
+    policy, asked, rounds, state = bandit.policy, bandit.asked, bandit._rounds, bandit._state
+    _check_blocks(policy, state, asked, rounds)
+    wide = enlarged(state, policy.start(2 * rounds)) if policy.slots(2 * rounds) <= MOST_SLOTS else None
+    if asked + ROUNDS > rounds and wide is not None:
+        state, rounds = wide, 2 * rounds
     try:
         with np.errstate(all="ignore"):
             json.dumps(policy.explain(mapped(_guarded, state)), allow_nan=False)
             _answered(bandit, mapped(_guarded, state))
-            limits = Limits(slots=policy.slots(rounds), blocks=2**62, asked=asked)
             for hear in (_mixed, _nothing, _late):
-                played = mapped(_guarded, state)
-                for round in range(asked + 1, min(asked + ROUNDS, rounds) + 1):
-                    played = _played(policy, played, round, limits, hear)
-            json.dumps(policy.explain(played), allow_nan=False)
+                _rehearse(policy, state, asked, rounds, hear)
+            if wide is not None:
+                _rehearse(policy, _soon_over(wide), asked, 2 * bandit._rounds, _mixed)
     except SnapshotError:
         raise
     except WRONG as error:
@@ -87,6 +103,25 @@ def check_goes_on(bandit: "Bandit") -> None:
             f"state: {policy.label()} cannot go on with it ({type(error).__name__}: {error}). The snapshot was changed "
             "after it was written; load one that was not"
         ) from None
+
+
+def _rehearse(policy: Policy, state: Any, asked: int, rounds: int, hear: Callable[..., Any]) -> None:
+    """Play some rounds with a copy of a state."""
+    limits = Limits(slots=policy.slots(rounds), blocks=2**62, asked=asked)
+    last = min(asked + ROUNDS, rounds)
+    state = mapped(_guarded, state)
+    for round in range(asked + 1, last + 1):
+        state = _played(policy, state, round, limits, hear)
+    _check_blocks(policy, state, 2 * rounds, rounds)
+    json.dumps(policy.explain(state), allow_nan=False)
+
+
+def _soon_over(state: Any) -> Any:
+    """The same with few rounds left of its block: much is looked at only when the next one begins."""
+    block = getattr(state, "block", None)
+    if not isinstance(block, Block) or block.left <= FEW_LEFT:
+        return state
+    return state._replace(block=block._replace(left=FEW_LEFT))
 
 
 def _answered(bandit: "Bandit", state: Any) -> None:

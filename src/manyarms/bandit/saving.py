@@ -25,8 +25,8 @@ from ..snapshots import (
 )
 from ..specs import count, fraction, number, one_of, plain_number, positive, spec_from_json
 from .decisions import Asked, Limits, choice_from_json, how_from_json
-from .items import HERE, PAUSED, WITHDRAWN, Predicate, entries_of, in_short, key_and_payload, key_from_json, key_to_json
 from .ids import checked_tag
+from .items import HERE, PAUSED, WITHDRAWN, Predicate, entries_of, in_short, key_and_payload, key_from_json, key_to_json
 from .journal import is_line
 from .listener import FIRST_ROUNDS
 from .rehearsal import check_goes_on, check_values
@@ -192,7 +192,7 @@ def read_into(bandit: "Bandit", values: dict[str, Any]) -> None:
     pattern = begun_policy(bandit.policy, bandit._rounds, bandit.seed, bandit.replication)
     state = values["state"] if values["version"] == VERSION else with_fields_of(values["state"], pattern)
     bandit._state = state_from_json(state, pattern)
-    check_values(bandit.policy, bandit._state, pattern)
+    check_values(bandit, pattern)
     bandit._counts = counts(bandit._state)
     limits = Limits(slots=bandit.policy.slots(bandit._rounds), blocks=bandit._counts.blocks, asked=bandit.asked)
     bandit._open.read(values["open"], limits)

@@ -54,6 +54,10 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
+HALVINGS = 1100
+"""After so many, no number is left but 0."""
+
+
 class AUCBTASWSettings(NamedTuple):
     """The spec in numbers; it never changes."""
 
@@ -201,7 +205,7 @@ def period_of(settings: AUCBTASWSettings, rank: int) -> Period:
 def threshold(settings: AUCBTASWSettings, place: int) -> float:
     """Delta number ``place``, from 0."""
     delta = settings.first_threshold
-    for _ in range(place):
+    for _ in range(min(place, HALVINGS)):
         delta *= 0.5
     return delta
 

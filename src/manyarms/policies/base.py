@@ -27,6 +27,7 @@ class Policy(Spec, abc.ABC, abstract=True):
     restarts_when: ClassVar[str] = ""  # in words, where there is more to say than that it does
     presets: ClassVar[dict[str, dict[str, Any]]] = {}  # name -> what the settings left at None are then
     kept_settings: ClassVar[tuple[str, ...]] = ("settings",)  # the fields of a state that follow from the spec alone
+    fixed_fields: ClassVar[tuple[str, ...]] = ()  # further such fields, on which others depend
     settings_type: ClassVar[type]  # of the named tuple that a state keeps of the spec, if there is much to keep
 
     def __post_init__(self) -> None:

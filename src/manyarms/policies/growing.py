@@ -10,7 +10,7 @@ expected of its arm, until the answer takes its place.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,7 @@ class GrowingState(NamedTuple):
 class Growing(Policy, abstract=True):
     """Abstract: a set of arms that grows as a power of the round, under an index."""
 
+    fixed_fields: ClassVar = ("formula", "growth")
     takes_corrections = True
     takes_pending = True  # no arm is dropped, and when one is drawn does not depend on rewards
 
