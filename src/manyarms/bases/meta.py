@@ -82,13 +82,14 @@ class META(Base):
     ----------
     threshold
         The factor of the limit beyond which an arm is dropped: threshold · log(T) sqrt(K (n - 1)) over n rounds, with
-        at least K for the root. 1 in the paper, with which nothing happens in short runs.
+        at least K for the root. 1 in the paper, with which nothing happens in short runs; with less than 1 / log(T) a
+        single reward drops all other arms.
 
     Examples
     --------
     >>> import manyarms as ma
-    >>> ma.Subsample(base=ma.META(threshold=0.1), beta=1.0, arms=10).base
-    META(threshold=0.1)
+    >>> ma.Subsample(base=ma.META(threshold=0.4), beta=1.0, arms=10).base
+    META(threshold=0.4)
     >>> ma.META().start(1_000)
     Traceback (most recent call last):
     ...
