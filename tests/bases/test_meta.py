@@ -100,8 +100,7 @@ def test_a_replay_begins_with_all_arms_and_what_speaks_against_them_before_does_
 
 
 def test_replays_begin_as_often_as_their_chances_say():
-    # Independent coins for 2, 4, 8, …: the longest is 2^k with probability p_k times that of none longer. 20,000
-    # draws: standard deviation sqrt(p (1 - p) / 20,000) <= 0.0036, and five of these.
+    # Independent coins for 2, 4, 8, …: the longest is 2^k with probability p_k times that of none longer.
     ranks, since, draws = 10, 7, 20_000
     found = np.bincount([replay_rank((i + 0.5) / draws, since, ranks) for i in range(draws)], minlength=ranks + 1)
     none = 1.0
@@ -140,8 +139,8 @@ def test_the_stack_has_ever_shorter_replays_inside_each_other():
 
 
 def test_a_better_arm_is_found_and_found_again_when_it_changes():
-    # Arms pay 1 or 0: with the threshold at a tenth, K = 3 and T = 2000 an arm goes after some
-    # 3 · 0.76^2 < 2 rounds, or K at the least; the tests of 100 rounds after a change have time enough.
+    # 0.1 log(2000) = 0.76: the limit is 0.76 · 3 at first, and one reward of 1, worth 3, drops all other arms. Only one
+    # arm ever pays; after the change the first reward of the other, in a replay, drops it.
     def reward_of(slot, round):
         return float(slot == (0 if round <= 500 else 2))
 

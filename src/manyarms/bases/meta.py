@@ -9,9 +9,9 @@ Source: Suk & Kpotufe, "Tracking Most Significant Arm Switches in Bandits" (COLT
 and 2: the ancestor of Suk & Kim's algorithms for arms without end.
 
 Symbols: t_l -> the first round of an episode; Base(s, m) -> an entry of the stack, with its first and last round; A_t
--> the last of the sets; A_master -> the first of them; B_(s, m) -> replay_rank; delta-hat_t(a', a) -> the difference of two estimates, reward /
-probability of the played arm and 0 of all others; log(T) sqrt(K (s2 - s1) v K^2) -> eviction_limit; K -> arms; T ->
-horizon.
+-> the last of the sets; A_master -> the first of them; B_(s, m) -> replay_rank; delta-hat_t(a', a) -> the difference of
+two estimates, reward / probability of the played arm and 0 of all others; log(T) sqrt(K (s2 - s1) v K^2) ->
+eviction_limit; K -> arms; T -> horizon.
 
 Deviations: the paper looks at all stretches [s1, s2]. Here they have 1, 2, 4, … 2^20 rounds and end at multiples of
 half their length, counted from the episode's first round (`manyarms.bases.recent`): any stretch contains one of more
@@ -24,8 +24,8 @@ text was not at hand: the constant of the limit, and what is dropped from which 
 Late answers are as for other bases that draw (`manyarms.bases.drawn`): open asks teach nothing, an answer is weighed by
 the probability of its ask.
 
-For few arms, at most 256: until one that is a gap behind can be dropped, it takes some K (log(T) / gap)^2 rounds. With a
-gap of 1/2 and T = 10^6 that are 7,600 for 10 arms, and would be 760,000 for 1,000 (``threshold`` makes it less). A
+For few arms, at most 256: until one that is a gap behind can be dropped, it takes some K (log(T) / gap)^2 rounds. With
+a gap of 1/2 and T = 10^6 that are 7,600 for 10 arms, and would be 760,000 for 1,000 (``threshold`` makes it less). A
 round takes O(arms) time on average.
 """
 
@@ -82,13 +82,14 @@ class META(Base):
     ----------
     threshold
         The factor of the limit beyond which an arm is dropped: threshold · log(T) sqrt(K (n - 1)) over n rounds, with
-        at least K for the root. 1 in the paper, with which nothing happens in short runs.
+        at least K for the root. 1 in the paper, with which nothing happens in short runs; with less than 1 / log(T) a
+        single reward drops all other arms.
 
     Examples
     --------
     >>> import manyarms as ma
-    >>> ma.Subsample(base=ma.META(threshold=0.1), beta=1.0, arms=10).base
-    META(threshold=0.1)
+    >>> ma.Subsample(base=ma.META(threshold=0.4), beta=1.0, arms=10).base
+    META(threshold=0.4)
     >>> ma.META().start(1_000)
     Traceback (most recent call last):
     ...
@@ -186,10 +187,10 @@ def with_size(base: METAState) -> METAState:
 @kernel
 def is_nothing_left(base: METAState) -> bool:
     """Whether every arm has been dropped since the episode began."""
+    left = 0
     for slot in range(base.arms):
-        if base.sets[slot] == 1:
-            return False
-    return True
+        left += base.sets[slot]
+    return left == 0
 
 
 @kernel
