@@ -3,7 +3,7 @@
 import argparse
 
 from .options import command, given, option, written_out
-from .output import print_json, print_rows
+from .output import checked_output, print_json, print_rows, say
 from .own import lab_with
 
 
@@ -21,19 +21,20 @@ from .own import lab_with
 )
 def run(options: argparse.Namespace) -> None:
     """Run the study, or say what there is to do; print a row for each cell."""
+    folder = checked_output("--folder", options.folder, "results")
     lab = lab_with(options.imports)
     study = lab.find_study(options.study).replace(**given(options, "replications", "seed"))
     where = given(options, "jobs", "cluster", "device", "resume")
     if options.dry_run:
-        plan = lab.plan_of_study(study, options.folder, **where)
+        plan = lab.plan_of_study(study, folder, **where)
         if options.json:
             print_json(plan)
         else:
             print_rows([plan], as_json=False)
         return
-    paths = lab.run_with_bar(study, options.folder, **where)
+    paths = lab.run_with_bar(study, folder, **where)
     print_rows(lab.summary(lab.read_all(paths, study)), options.json)
     if not options.json:
-        folder = paths[0].parent
-        page = written_out("report", folder.parent, imports=options.imports)
-        print(f"\nThe results are in {folder}; {page} makes a page of them")
+        cells = paths[0].parent
+        page = written_out("report", cells.parent, imports=options.imports)
+        say(f"\nThe results are in {cells}; {page} makes a page of them")

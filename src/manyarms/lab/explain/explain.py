@@ -298,6 +298,10 @@ def chosen_cell(study: Study, cell: str | int | None) -> int:
             return 0
         raise ValueError(f"study {study.name} has {len(labels)} cells; choose one by number or words:\n{listed}")
     words = str(cell).strip()
+    if not words:
+        raise ValueError(
+            f"the cell {cell!r} names nothing; choose one of study {study.name} by number or words:\n{listed}"
+        )
     if words.isdecimal() and words.isascii():
         if int(words) < len(labels):
             return int(words)

@@ -45,7 +45,8 @@ def write_page(path: str | Path, page: str) -> Path:
     """Write a page at once; return its path."""
     path = Path(path)
     with at_once(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+        # A file's name may be no UTF-8, and stand in the page; escaped like this, it is right in JSON, too.
+        temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
     return path
 
 

@@ -26,7 +26,7 @@ from ..figures.statistics import (
     with_half_width,
 )
 from ..running.files import STUDY, CellResult, read_all, read_json
-from ..studies.study import Study, named_study
+from ..studies.study import Study, named_study, study_names
 from .html import Section as Section
 from .html import added, asset, drawn_page, facts, filled, short, spec_text, table, table_of, text, write_page
 
@@ -65,16 +65,28 @@ APART = (
 
 SomeSection = Section | tuple[Any, ...]  # with the same parts
 
-FINDINGS: dict[str, Callable[[list[CellResult]], list[Section]]] = {}
-"""What a named study has found, by its name, from the results of all its cells."""
+FINDINGS: dict[str, Callable[[list[CellResult]], Iterable[SomeSection]]] = {}
+"""What a study has found, by its name, from the results of all its cells."""
 
 
 def findings(results: list[CellResult]) -> list[Section]:
-    """What the study of these results has found; nothing if it is none of the named ones or not all of it is there."""
+    """What the study of these results has found, if `FINDINGS` says how to see that and all of its cells are there.
+
+    A study that only borrows the name of a named one has other cells, and no findings.
+    """
     study = results[0].study
-    if study.name not in FINDINGS or study.cells != named_study(study.name).cells:
+    if study.name not in FINDINGS or {result.cell for result in results} != set(study.cells):
         return []
-    return FINDINGS[study.name](results) if {result.cell for result in results} == set(study.cells) else []
+    if study.name in study_names() and study.cells != named_study(study.name).cells:
+        return []
+    try:
+        return [Section(*section) for section in FINDINGS[study.name](results)]
+    except Exception as error:  # it may be a function of one's own, which may raise anything
+        said = f"{type(error).__name__}: {error}"
+        raise ValueError(
+            f"the findings of the study {study.name} cannot be made ({said}); its function in FINDINGS must give a "
+            "list of Section(heading, paragraphs, tables)"
+        ) from error
 
 
 def read_results(folder: str | Path) -> list[CellResult]:
