@@ -95,3 +95,9 @@ def test_specs_are_read_when_they_are_defined(own):
     assert b"value = 1" in sources.behind("own_spec")
     assert b"value = 7" not in sources.behind("own_spec")
     del SPEC_TYPES["ReadEarly"]
+
+
+def test_a_source_is_parsed_once(own, monkeypatch):
+    found = sources.behind("own_pack.first")
+    monkeypatch.setattr(sources.ast, "parse", None)  # each cell of a study asks again
+    assert sources.behind("own_pack.first") == found

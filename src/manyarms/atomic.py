@@ -13,9 +13,16 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 
+_WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0)
+"""Opens a pipe without waiting for somebody at its other end; not on Windows."""
+
+
 @contextlib.contextmanager
-def at_once(path: Path) -> Iterator[Path]:
+def at_once(path: Path, *, tidies: bool = True) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its place at the end, on disk for good; nothing if it fails.
+
+    First all names in its folder are looked through for what killed processes have left of the same file; who writes
+    thousands of files there has done so once before, and says ``tidies=False``.
 
     Examples
     --------
@@ -30,7 +37,8 @@ def at_once(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Cut, so that the name of a temporary file is never too long where that of the file itself is not.
     shown = path.name.encode(errors="ignore")[:200].decode(errors="ignore")
-    _remove_leftovers(path.parent, f".{shown}.")
+    if tidies:
+        _remove_leftovers(path.parent, f".{shown}.")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{shown}.", suffix=".tmp")
     temporary = Path(name)
     try:
@@ -50,7 +58,7 @@ def _remove_leftovers(folder: Path, prefix: str) -> None:
     for entry in os.scandir(folder):
         if entry.name.startswith(prefix) and entry.name.endswith(".tmp"):
             with contextlib.suppress(OSError):
-                handle = os.open(entry.path, os.O_RDONLY)
+                handle = os.open(entry.path, os.O_RDONLY | _WITHOUT_WAITING)
                 try:
                     if _is_locked(handle):
                         os.unlink(entry.path)

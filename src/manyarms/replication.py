@@ -16,6 +16,7 @@ from .compiled import compile_errors, kernel, loop
 from .contract import Counts, ask, begin, counts, deliver, is_cramped, observe, pull, record
 from .policies.base import Policy, check_feedback, checked_slots
 from .post import NoPost, Post, Queue, new_post
+from .specs import own_errors
 from .streams import policy_key, replication_key
 from .trace import COLUMNS, Log, NoLog, new_log
 from .world import World
@@ -116,7 +117,13 @@ def play_replications(
 def begun_policy(spec: Policy, rounds: int, seed: int, replication: int) -> Any:
     """A policy's state as the loop begins it, with arrays for ``rounds`` rounds; for Python, step by step."""
     key = policy_key(replication_key(seed, replication), spec.digest())
-    return begin(spec.start(rounds), np.uint64(key))
+    return begin(started(spec, rounds), np.uint64(key))
+
+
+def started(spec: Any, room: int, method: str = "start") -> Any:
+    """The state of a policy or a world with arrays for so many rounds or slots; what its own code raises is its own."""
+    with own_errors(spec, f"{method}({room})"):
+        return getattr(spec, method)(room)
 
 
 class States(NamedTuple):
@@ -169,8 +176,10 @@ class Run:
         """States for one replication after another, unbegun; on request with room for most of them only."""
         horizon = self.job.horizon
         log = new_log(horizon) if self.job.log else NoLog(unused=0.0)
-        policy, slots = self.spec.likely_start(horizon) if likely else (self.spec.start(horizon), self.slots)
-        return States(policy, self.job.world.start(slots), new_post(self.job.world.feedback), log)
+        policy, slots = (
+            started(self.spec, horizon, "likely_start") if likely else (started(self.spec, horizon), self.slots)
+        )
+        return States(policy, started(self.job.world, slots), new_post(self.job.world.feedback), log)
 
     def numbers(self, first: int = 0) -> tuple[Any, ...]:
         """What the loop is told besides states: seed, label, top and first replication."""

@@ -5,6 +5,7 @@ source is read once, when a spec is first defined in its module or in one that i
 """
 
 import ast
+import functools
 import importlib.machinery
 import sys
 import sysconfig
@@ -32,7 +33,7 @@ def behind(module: str) -> bytes | None:
         name = waiting.pop()
         if name not in found and _is_own(name, module) and (source := _source_of(name)) is not None:
             found[name] = source
-            waiting.extend(_imported(name, source))
+            waiting.extend(_imported(name, source, _path_of(name)))
     return b"".join(name.encode() + b"\0" + found[name] + b"\0" for name in sorted(found))
 
 
@@ -85,13 +86,17 @@ def _is_own(name: str, module: str) -> bool:
     return top == module.partition(".")[0] or not any(folder in folders for folder in _INSTALLED)
 
 
-def _imported(name: str, source: bytes) -> Iterator[str]:
+@functools.cache  # each cell of a study asks again
+def _imported(name: str, source: bytes, path: Path | None) -> tuple[str, ...]:
     """The names of modules that a source imports, and of the packages that they are in."""
     try:
-        tree = ast.parse(source)
+        return tuple(_imports(name, ast.parse(source), path))
     except (SyntaxError, ValueError, RecursionError):
-        return
-    path = _path_of(name)
+        return ()
+
+
+def _imports(name: str, tree: ast.AST, path: Path | None) -> Iterator[str]:
+    """The same, of what was parsed."""
     package = name if path is not None and path.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -10,14 +10,16 @@ returns the value to keep. ``Checked`` gives the same to dataclasses that are no
 
 import abc
 import collections
+import contextlib
 import dataclasses
 import difflib
 import functools
 import hashlib
 import json
 import sys
+import traceback
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -89,6 +91,46 @@ class Spec(Checked):
                 text = value.label() if isinstance(value, Spec) else repr(value)
                 shown.append(f"{field.name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def modules_of(part: Any) -> set[str]:
+    """The modules outside the package that define a spec or one of its parts."""
+    if isinstance(part, tuple):
+        return set().union(*map(modules_of, part))
+    if not isinstance(part, Spec):
+        return set()
+    module = type(part).__module__
+    own = set() if module.partition(".")[0] == sources.PACKAGE else {module}
+    return own.union(*(modules_of(getattr(part, field.name)) for field in dataclasses.fields(part)))  # type: ignore[arg-type]
+
+
+class BrokenSpec(ValueError):
+    """Code of a spec of one's own has raised an error: the message says whose and where, the cause is that error."""
+
+
+@contextlib.contextmanager
+def own_errors(spec: Spec, method: str) -> Iterator[None]:
+    """While this lasts, an error in the code of a spec of one's own becomes one that says whose it is, and where."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        modules = modules_of(spec)
+        if not modules:
+            raise
+        raise BrokenSpec(
+            f"{spec.label()}: its own code has raised an error, in {method}: {as_raised(error, modules)}; correct it "
+            "there"
+        ) from error
+
+
+def as_raised(error: Exception, modules: Collection[str]) -> str:
+    """An error and its place, the last one in the code of these modules."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    ours = [place for place in frames if place[0].f_globals.get("__name__") in modules]
+    frame, line = (ours or frames)[-1]
+    return f"{type(error).__name__}: {error} ({frame.f_code.co_filename}, line {line})"
 
 
 class OwnFields:

@@ -132,8 +132,15 @@ def preview_world(world: WorldState, arm: int, round: int) -> float:
     return float(fresh_mean_in(world.reservoir, bits_at(world.arm_key, arm, 0), round))
 
 
+@kernel
 def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[WorldState, float, float, float]:
-    """Play the arm in this slot: the reward first, the drift after it."""
+    """Play the arm in this slot; no mean falls below 0."""
+    return pulled(world, slot, arm, round, 0.0)
+
+
+@kernel
+def pulled(world: WorldState, slot: int, arm: int, round: int, least: float) -> tuple[WorldState, float, float, float]:
+    """Play the arm in this slot: the reward first, the drift after it, which ends at the least mean and at 1."""
     visit, mean = load_both(world.visits, world.means, slot)
     if rarely(visit >> 32 != arm):  # a fresh arm
         visit = address(arm, 0)
@@ -144,7 +151,7 @@ def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[Worl
         Play(round=round, arm=arm, plays=visit - address(arm, 0), mean=mean, reward=reward, key=world.drift_key),
         world.reservoir,
     )
-    next_mean = min(max(target, 0.0), 1.0)
+    next_mean = min(max(target, least), 1.0)
     store_both(world.visits, world.means, slot, visit + 1, next_mean)
     fall = world.last_fall
     return (
@@ -163,6 +170,7 @@ def pull_world(world: WorldState, slot: int, arm: int, round: int) -> tuple[Worl
     )
 
 
+@kernel
 def relocate_in_world(world: WorldState, source: int, target: int) -> None:
     """Copy what is known of the arm; of one that was never played, that is nothing: its slot holds an older one."""
     visit, mean = load_both(world.visits, world.means, source)

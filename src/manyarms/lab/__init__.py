@@ -21,12 +21,18 @@ from .pages.report import read_results as read_results
 from .pages.report import write_report as write_report
 from .planning.plan import Plan as Plan
 from .planning.plan import plan as plan
-from .questions import lower_bound as _lower_bound  # noqa: F401, it adds a study
+from .questions import bayati as _bayati  # noqa: F401, it adds studies, as all of these
+from .questions import coins as _coins  # noqa: F401
+from .questions import kim as _kim  # noqa: F401
+from .questions import lower_bound as _lower_bound  # noqa: F401
+from .questions import remark_bounds as _remark_bounds  # noqa: F401
+from .questions import remarks as _remarks  # noqa: F401
 from .questions.figure_1 import figure_1 as figure_1
+from .questions.figure_1_june import figure_1_june as figure_1_june
 from .questions.late import late_figure as late_figure
 from .questions.rates import rates_figure as rates_figure
 from .running.cluster import cluster_executor as cluster_executor
-from .running.files import BadFile as BadFile
+from .running.contents import BadFile as BadFile
 from .running.files import CellResult as CellResult
 from .running.files import read_all as read_all
 from .running.files import read_result as read_result

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arithmetic import binary_log, natural_log
 from ..compiled import kernel
-from ..specs import Spec, count, filled, number
+from ..specs import Spec, count, filled, number, own_errors
 from ..states import enlarged, mapped, types_of
 
 DOUBLING = "doubling"
@@ -236,8 +236,10 @@ MOST_SLOTS = 2**27
 
 def checked_slots(policy: Policy, rounds: int) -> int:
     """How many slots a policy needs, or an error before anything is allocated."""
-    slots = policy.slots(rounds)
-    if slots > MOST_SLOTS:
+    with own_errors(policy, f"slots({rounds})"):
+        slots = policy.slots(rounds)
+        is_too_much = slots > MOST_SLOTS
+    if is_too_much:
         raise ValueError(
             f"{policy.label()} would keep {slots:,} arms at a time within {rounds:,} rounds, some "
             f"{slots * 40 / 2**30:,.0f} GiB; choose a smaller beta, horizon or number of arms"

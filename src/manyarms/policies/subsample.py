@@ -291,8 +291,8 @@ class SSUCB(FixedSubsample):
     ----------
     beta
         The tail exponent of the reservoir, or ``"auto"``: estimated as the run goes. The subsample has
-        T^(beta / (beta + 1)) arms for beta >= 1, T^(beta / 2) below; with preset ``"published"``
-        max(sqrt(T), T^(beta / (beta + 1))).
+        T^(beta / (beta + 1)) arms for beta >= 1, T^(beta / 2) below, rounded up; with preset ``"published"``
+        max(sqrt(T), T^(beta / (beta + 1))), rounded down. The code of Bayati et al. rounds down, too.
     preset
         Where the settings left at None come from: ``"calibrated"``, ``"paper"`` (Bayati et
         al.) or ``"published"`` (as behind the figure of Suk & Kim).
@@ -310,6 +310,8 @@ class SSUCB(FixedSubsample):
     >>> import manyarms as ma
     >>> ma.SSUCB(beta=1.2, preset="published", horizon=100_000).slots(100_000)
     533
+    >>> [ma.SSUCB(beta=1.0, preset=preset, horizon=20_000).slots(20_000) for preset in ("paper", "published")]
+    [142, 141]
     """
 
     presets: ClassVar = SSUCB_PRESETS

@@ -28,7 +28,8 @@ from ...trace import COLUMNS
 from ...version import __version__
 from ...world import World
 from ..pages.html import write_page
-from ..running.files import BadFile, CellResult, read_result
+from ..running.contents import BadFile, plain_bytes
+from ..running.files import CellResult, read_result
 from ..studies.study import SUFFIX, Cell, Study, study_names
 from .account import Account
 from .beliefs import belief_figure
@@ -257,7 +258,7 @@ def found_result(path: Path) -> CellResult:
     if not path.exists():
         raise FileNotFoundError(f"there is no result file {str(path)!r}; manyarms run makes some, in …/cells")
     try:
-        names = pq.read_schema(path).names
+        names = pq.read_schema(pa.BufferReader(plain_bytes(path))).names
     except (pa.ArrowException, OSError, ValueError):
         raise BadFile(f"{path} is not a result file: it is no Parquet; a study's file must end in {SUFFIX}") from None
     missing = [name for name in COLUMNS if name not in names]

@@ -25,6 +25,30 @@ class Section(NamedTuple):
     tables: Sequence[Table | list[dict[str, Any]]] = ()  # or lists of rows, as in a ``Table``
 
 
+def as_sections(owner: str, sections: Any) -> list[Section]:
+    """Sections, from tuples with the same parts; what else they may be is named."""
+    if not isinstance(sections, Iterable) or isinstance(sections, (str, Section)):
+        raise ValueError(f"{owner} must be a list of Section(heading, paragraphs, tables), not {sections!r}")
+    return [_as_section(owner, section) for section in sections]
+
+
+def _as_section(owner: str, given: Any) -> Section:
+    if not isinstance(given, tuple) or not 1 <= len(given) <= 3 or not isinstance(given[0], str):
+        raise ValueError(f"{owner} must be a list of Section(heading, paragraphs, tables), one of them is {given!r}")
+    section = Section(*given)
+    for name, kinds, words in (("paragraphs", str, "texts"), ("tables", (Table, list), "tables, or of lists of rows")):
+        parts = getattr(section, name)
+        if not isinstance(parts, Sequence) or isinstance(parts, str) or not all(isinstance(p, kinds) for p in parts):
+            raise ValueError(f"{owner}: the {name} of {section.heading!r} must be a list of {words}, not {parts!r}")
+    for rows in section.tables:
+        if isinstance(rows, list) and not all(isinstance(row, dict) for row in rows):
+            raise ValueError(
+                f"{owner}: the tables of {section.heading!r} must have rows by the names of their columns, as in "
+                f'[{{"policy": "mine", "regret": 3.5}}], not {rows!r}'
+            )
+    return section
+
+
 # ---------------------------------------------------------------- whole pages
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...intervals import mean_and_half_width, means_and_half_widths
 from ...results import COLOURS, PER_ROUND, regret_and_reward
+from ...specs import as_raised
 from ...version import __version__
 from ..figures.figures import MARKERS, MARKS
 from ..figures.statistics import (
@@ -28,7 +29,7 @@ from ..figures.statistics import (
 from ..running.files import STUDY, CellResult, read_all, read_json
 from ..studies.study import Study, named_study, study_names
 from .html import Section as Section
-from .html import added, asset, drawn_page, facts, filled, short, spec_text, table, table_of, text, write_page
+from .html import added, as_sections, asset, drawn_page, facts, filled, short, spec_text, table, table_of, text, write_page
 
 MOST_DOTS = 200
 """How many replications of a cell are drawn one by one."""
@@ -79,22 +80,22 @@ def findings(results: list[CellResult]) -> list[Section]:
         return []
     if study.name in study_names() and study.cells != named_study(study.name).cells:
         return []
+    function = FINDINGS[study.name]
     try:
-        return [Section(*section) for section in FINDINGS[study.name](results)]
+        found = function(results)
+        found = list(found) if isinstance(found, Iterator) else found
     except Exception as error:  # it may be a function of one's own, which may raise anything
-        said = f"{type(error).__name__}: {error}"
-        raise ValueError(
-            f"the findings of the study {study.name} cannot be made ({said}); its function in FINDINGS must give a "
-            "list of Section(heading, paragraphs, tables)"
-        ) from error
+        place = as_raised(error, {getattr(function, "__module__", "")})
+        raise ValueError(f"study {study.name}: its function in FINDINGS has raised an error, {place}") from error
+    return as_sections(f"study {study.name}: what its function in FINDINGS gives", found)
 
 
 def read_results(folder: str | Path) -> list[CellResult]:
-    """The results in a study's folder, as ``manyarms run`` has left them."""
+    """The results in a study's folder, as ``manyarms run`` has left them, in the order of its cells."""
     paths = sorted(Path(folder).glob("cells/*.parquet"))
     if not paths:
         raise FileNotFoundError(f"there are no results in {str(folder)!r}: no files cells/*.parquet")
-    return read_all(paths)
+    return sorted(read_all(paths), key=lambda result: result.index)  # by name, 10000 comes before 9999
 
 
 def file_of(folder: str | Path, study: Study) -> str:
@@ -133,7 +134,7 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
         "version": text(__version__),
         "about": text(grid.study.about),
         "facts": _facts(grid),
-        "sections": "".join(added(Section(*section)) for section in sections),
+        "sections": "".join(map(added, as_sections("report: sections", sections))),
         "reward_first": "" if regret_first else REWARD,
         "reward_second": REWARD if regret_first else "",
         "ends": "".join(_ends(grid, place, *cell) for place, cell in enumerate(cells)),

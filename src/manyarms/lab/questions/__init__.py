@@ -1,1 +1,1 @@
-"""The questions that come with the package: the figure of the paper, rates, lower bounds."""
+"""The questions that come with the package: published experiments, rates, lower bounds, remarks of the paper."""

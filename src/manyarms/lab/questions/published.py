@@ -1,10 +1,12 @@
-"""How the published runs of the paper's figure differ from its text, each difference by its own name.
+"""How published runs differ from their texts, each difference by its own name.
 
-Suk & Kim's figure was made by code with four oddities (the authors' public repository, February 2025).
-They are kept here, away from the policies and worlds they concern, so that the figure can be
-reproduced as it was published and the effect of each difference can be seen: the *block cap* (`Capped`), the
-*own clock* (`RottingByPlays`), the *block clock* (`RottingByBlocks`) and the *same arms* (`SameArms`). What each
-of them is, `manyarms.lab.questions.figure_1.DIFFERENCES` says.
+Suk & Kim's figure was made by code with four oddities (the authors' public repository, February 2025). They are kept
+here, away from the policies and worlds they concern, so that the figure can be reproduced as it was published and the
+effect of each difference can be seen: the *block cap* (`Capped`), the *own clock* (`RottingByPlays`), the *block clock*
+(`RottingByBlocks`) and the *same arms* (`SameArms`). What each of them is,
+`manyarms.lab.questions.figure_1.DIFFERENCES` says. `OwnClock` and `BlockClock` are the same two clocks for any drift,
+for the authors' later runs and for those of Kim, Vojnović & Yun (2022, 2024), whose means have no floor (`Unbounded`).
+Indices that were coded otherwise than written are in `coded_indices`.
 """
 
 import dataclasses
@@ -16,12 +18,13 @@ from numpy.typing import NDArray
 
 from ... import contract
 from ...compiled import kernel, rarely, replaced, store_both
+from ...drifts import Rotting
 from ...drifts.base import Drift, register_drift
 from ...policies import Policy
 from ...policies.blocks import NO_COUNTS, register_policy
 from ...specs import Count
 from ...streams import UNSET_KEY, address
-from ...world import World, WorldState, begin_world, preview_world, pull_world, relocate_in_world
+from ...world import World, WorldState, begin_world, preview_world, pull_world, pulled, relocate_in_world
 
 
 class CappedState(NamedTuple):
@@ -188,17 +191,89 @@ register_policy(
 )
 
 
+class OwnClockState(NamedTuple):
+    """A drift that is told another time."""
+
+    drift: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnClock(Drift):
+    """A drift that takes the n-th play of an arm for round n, whichever round it is.
+
+    Parameters
+    ----------
+    drift
+        Whose clock it is.
+    """
+
+    drift: Drift
+
+    def start(self) -> OwnClockState:
+        """The state that the compiled loop carries."""
+        return OwnClockState(drift=self.drift.start())
+
+
+class BlockClockState(NamedTuple):
+    """A drift that is told another time, once in so many rounds."""
+
+    drift: Any
+    length: int
+
+
+@dataclasses.dataclass(frozen=True)
+class BlockClock(Drift):
+    """A drift that takes the first round of every block for round 1.
+
+    Parameters
+    ----------
+    drift
+        Whose clock it is.
+    length
+        Of a block, in rounds: ceil(sqrt(T)) for AUCBT-ASW.
+    """
+
+    drift: Drift
+    length: Count
+
+    def start(self) -> BlockClockState:
+        """The state that the compiled loop carries."""
+        return BlockClockState(drift=self.drift.start(), length=self.length)
+
+
+@kernel
+def moved_at(state: Any, clock: int, play: contract.Play, reservoir: Any) -> tuple[Any, float]:
+    """What the drift does that is told this time."""
+    drift, mean = contract.moved(state.drift, replaced(play, round=clock), reservoir)
+    return replaced(state, drift=drift), mean
+
+
+def moved_by_own_clock(state: OwnClockState, play: contract.Play, reservoir: Any) -> tuple[OwnClockState, float]:
+    """The time is the number of the play."""
+    return moved_at(state, play.plays + 1, play, reservoir)
+
+
+def moved_by_block_clock(state: BlockClockState, play: contract.Play, reservoir: Any) -> tuple[BlockClockState, float]:
+    """The time is that of the round, but 1 where a block begins."""
+    return moved_at(state, 1 if (play.round - 1) % state.length == 0 else play.round, play, reservoir)
+
+
+def begin_inner_drift(state: Any, key: int) -> Any:
+    """Begin the drift whose clock it is."""
+    return replaced(state, drift=contract.begin(state.drift, key))
+
+
+register_drift(OwnClockState, moved_by_own_clock, begin_inner_drift)
+register_drift(BlockClockState, moved_by_block_clock, begin_inner_drift)
+
+
 @dataclasses.dataclass(frozen=True)
 class RottingByPlays(Drift):
     """An arm loses 1/n at its n-th play: all of its mean at the first."""
 
-
-def moved_by_plays(drift: RottingByPlays, play: contract.Play, reservoir: Any) -> tuple[RottingByPlays, float]:
-    """1 / n."""
-    return drift, play.mean - 1.0 / (play.plays + 1)
-
-
-register_drift(RottingByPlays.state_type, moved_by_plays)
+    def start(self) -> OwnClockState:
+        """The state that the compiled loop carries."""
+        return OwnClock(Rotting("1/t")).start()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -213,14 +288,9 @@ class RottingByBlocks(Drift):
 
     length: Count
 
-
-def moved_by_blocks(drift: RottingByBlocks, play: contract.Play, reservoir: Any) -> tuple[RottingByBlocks, float]:
-    """1 / t, or all at the first round of a block."""
-    clock = 1 if (play.round - 1) % drift.length == 0 else play.round
-    return drift, play.mean - 1.0 / clock
-
-
-register_drift(RottingByBlocks.state_type, moved_by_blocks)
+    def start(self) -> BlockClockState:
+        """The state that the compiled loop carries."""
+        return BlockClock(Rotting("1/t"), self.length).start()
 
 
 class Births(NamedTuple):
@@ -246,11 +316,6 @@ class SameArms(World):
         world = super().start(slots)
         births = Births(slots=np.zeros(slots, dtype=np.int64), reservoir=world.reservoir)
         return SameArmsState(*replaced(world, reservoir=births))
-
-
-# What any world does, for the kernels below to call.
-kernel(pull_world)
-kernel(relocate_in_world)
 
 
 def pull_same(world: SameArmsState, slot: int, arm: int, round: int) -> tuple[WorldState, float, float, float]:
@@ -285,3 +350,26 @@ def relocate_same(world: SameArmsState, source: int, target: int) -> None:
 
 # Only slots decide here; in a preview, an arm that has none yet is taken for one of the world as it is.
 contract.register(SameArmsState, begin=begin_world, pull=pull_same, relocate=relocate_same, preview=preview_world)
+
+
+class UnboundedState(WorldState):
+    """A world whose means have no floor."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Unbounded(World):
+    """A world where means fall below 0 as far as the drift takes them, as in the code of Kim, Vojnović & Yun."""
+
+    def start(self, slots: int) -> UnboundedState:
+        """A world with room for ``slots`` arms at a time."""
+        return UnboundedState(*super().start(slots))
+
+
+def pull_unbounded(world: UnboundedState, slot: int, arm: int, round: int) -> tuple[WorldState, float, float, float]:
+    """As in any world, but for the floor."""
+    return pulled(world, slot, arm, round, -math.inf)
+
+
+contract.register(
+    UnboundedState, begin=begin_world, pull=pull_unbounded, relocate=relocate_in_world, preview=preview_world
+)

@@ -18,7 +18,7 @@ change to the next: the exponent is fitted with 0, 1 and 2 logarithms taken out.
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,14 +113,21 @@ def rates(replications: int = 60, seed: int = 1) -> Study:
     >>> len(rates().cells)
     114
     """
+    about = "Does regret grow in T, V, L and seasons as the theorems say?"
+    return Study("rates", tuple(cells_of(POLICIES)), replications, seed, about=about)
+
+
+def cells_of(
+    policies: Mapping[str, Callable[[float], Policy]], directions: Sequence[Direction] = DIRECTIONS
+) -> list[Cell]:
+    """Every policy in every direction at every beta."""
     cells = []
-    for (policy_name, policy), beta, direction in itertools.product(POLICIES.items(), BETAS, DIRECTIONS):
+    for (policy_name, policy), beta, direction in itertools.product(policies.items(), BETAS, directions):
         for size in direction.sizes:
             world = World(PowerLaw(beta=beta), direction.drift(size))
             name, horizon = direction.world_name(size, beta), direction.horizon(size)
             cells.append(Cell(name, world, policy_name, policy(beta), horizon))
-    about = "Does regret grow in T, V, L and seasons as the theorems say?"
-    return Study("rates", tuple(cells), replications, seed, about=about)
+    return cells
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,18 +155,26 @@ class Series:
         return low <= self.exponent <= high
 
 
-def all_series(results: Sequence[CellResult]) -> list[Series]:
-    """Every policy in every direction at every beta, from the results of the whole study."""
+def all_series(
+    results: Sequence[CellResult],
+    directions: Sequence[Direction] = DIRECTIONS,
+    tail: Callable[[float], float] = lambda beta: beta,
+) -> list[Series]:
+    """Every policy in every direction at every beta, from the results of a whole study.
+
+    ``tail`` is what the theorem has in the place of beta.
+    """
     named = {(r.cell.policy_name, r.cell.world_name, r.cell.horizon): r for r in results}
+    policies = dict.fromkeys(r.cell.policy_name for r in results)
     found = []
-    for policy, direction, beta in itertools.product(POLICIES, DIRECTIONS, BETAS):
+    for policy, direction, beta in itertools.product(policies, directions, BETAS):
         played = [named[policy, direction.world_name(size, beta), direction.horizon(size)] for size in direction.sizes]
         sizes = np.array(direction.sizes, dtype=np.float64)
         if direction.column is not None:
             sizes = np.array([result.final(direction.column).mean() for result in played])
-        stretches = np.array([direction.stretch(beta, size) for size in sizes])
+        stretches = np.array([direction.stretch(tail(beta), size) for size in sizes])
         regrets = np.stack(final_regrets(played), axis=1)
-        found.append(Series(policy, direction.name, beta, direction.exponent(beta), sizes, stretches, regrets))
+        found.append(Series(policy, direction.name, beta, direction.exponent(tail(beta)), sizes, stretches, regrets))
     return found
 
 

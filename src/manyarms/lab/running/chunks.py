@@ -60,7 +60,7 @@ def is_ours(study: Study, chunk: Chunk, device: str) -> bool:
 
 def why_too_large(study: Study) -> str | None:
     """Why a study's results cannot be put together on this machine, with the remedy; None if they can."""
-    cell = max(study.cells, key=lambda cell: numbers_of(study, cell))
+    cell = max(study.cells, key=lambda cell: cell.horizon)  # which has the most checkpoints
     needed = SIZES_IN_MEMORY * 8.0 * study.replications * numbers_of(study, cell)
     if needed <= memory():
         return None

@@ -6,12 +6,14 @@ can be run again from the file alone. The whole study stands once beside its res
 digest.
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +27,24 @@ from ...atomic import at_once
 from ...compiled import LOADED_SOURCES
 from ...intervals import mean_and_half_width
 from ...results import PER_ROUND, column_of, regret_and_reward
+from ...specs import modules_of, whole
 from ...trace import COLUMNS
 from ...version import __version__
-from ..studies.modules import modules_of
-from ..studies.study import Cell, Study, study_digest
+from ..studies.study import Cell, Study, checked_text, study_digest
+from .contents import (
+    FORMAT,
+    KEY,
+    UNSIGNED,
+    BadFile,
+    Contents,
+    contents_of,
+    digest_of,
+    parsed,
+    plain_bytes,
+    signature,
+)
 
-FORMAT = 3
-"""Earlier ones are still read. Their digest is of the values, and in format 2 also of what is said of them; files of
-format 1 say all of their study."""
-
-KEY = b"manyarms"
-UNSIGNED = "0" * 32
-"""Stands in the place of a file's digest while that is computed."""
 STUDY = "study.json"
-
-
-class BadFile(ValueError):
-    """A file that is damaged, or not one of ours; the message names it."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -92,14 +95,6 @@ class CellResult:
         }
 
 
-def digest_of(*parts: bytes | memoryview) -> str:
-    """Thirty-two hex digits that change with any bit."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()[:32]
-
-
 def sources_of(cell: Cell) -> str:
     """A digest of the sources that play a cell: the package's, and those of specs from elsewhere."""
     digest = hashlib.sha256(LOADED_SOURCES.encode())
@@ -119,16 +114,11 @@ def write_result(path: Path, result: CellResult) -> None:
     columns = {"replication": np.repeat(numbers, checkpoints), "round": np.tile(result.rounds, replications)}
     columns |= {name: np.ascontiguousarray(result.column(name)).ravel() for name in COLUMNS}
     table = pa.table(columns)
-    with at_once(path) as temporary:
+    with at_once(path, tidies=False) as temporary:  # who runs a study has removed what others left, in all its folders
         with pq.ParquetWriter(temporary, table.schema, compression="zstd", write_page_checksum=True) as writer:
             writer.write_table(table)
             writer.add_key_value_metadata({KEY: json.dumps(result.metadata(), sort_keys=True).encode()})
         sign(temporary)
-
-
-def signature(digest: str) -> bytes:
-    """How the digest of a file stands in it."""
-    return json.dumps({"digest": digest}).encode()[1:-1]
 
 
 def sign(path: Path) -> None:
@@ -162,21 +152,26 @@ def read_result(path: Path, study: Study | None = None, *, alone: bool = True) -
     alone
         Whether a file may stand alone: it is read as of a study that has its cell only.
     """
-    said, rows = _contents(path)
-    try:
+    contents = contents_of(path)
+    said = contents.said
+    with _named(path):
         digest, index = _of(said), said.get("index", said["cell"])
         if study is None or study.digest() != digest:
-            whole = json_beside(path, digest)
-            index = said["cell"] if whole is None else index
-            study = Study.from_json(whole or said["study"])
+            beside = json_beside(path, digest)
+            index = said["cell"] if beside is None else index
+            study = Study.from_json(beside or said["study"])
             if study.digest() != digest and not alone:
                 raise BadFile(f"{path}: its study ({digest}) is not beside it, in {STUDY}; run the study again")
-        values = rows.reshape(-1, study.rounds_kept(study.cells[index]).size, len(COLUMNS))
-        return CellResult(study, index, int(said["first"]), values, str(said["version"]), str(said["sources"]))
-    except BadFile:
-        raise
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise BadFile(f"{path} cannot be read: {type(error).__name__} {error}") from None
+        return _result(contents, study, index)
+
+
+def read_own(path: Path, study: Study) -> CellResult:
+    """Read a file that must be of this study. Nothing is made of what it says of another."""
+    contents = contents_of(path)
+    with _named(path):
+        if _of(contents.said) != study.digest():
+            raise BadFile(f"{path} is of another study")
+        return _result(contents, study, contents.said.get("index", contents.said["cell"]))
 
 
 def read_all(paths: Iterable[Path], study: Study | None = None) -> list[CellResult]:
@@ -188,60 +183,73 @@ def read_all(paths: Iterable[Path], study: Study | None = None) -> list[CellResu
     return results
 
 
-def _contents(path: Path) -> tuple[dict[str, Any], NDArray[np.float64]]:
-    """What a file says of itself, and a row of values for each replication and checkpoint, if nothing is damaged."""
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """While this lasts, an error says which file it is about: what stands there may be anything."""
     try:
-        data = path.read_bytes()
-        with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True) as file:
-            said = json.loads((file.metadata.metadata or {})[KEY])
-            rows = np.empty((0, len(COLUMNS)))
-            for name in file.schema_arrow.names:  # one by one: there may be much of them
-                column = file.read([name])[name].to_numpy()
-                if not rows.size:  # now that it is certain how long it is
-                    rows = np.empty((len(column), len(COLUMNS)))
-                if name in COLUMNS:  # the others are only looked at for damage
-                    rows[:, COLUMNS.index(name)] = column
-    except FileNotFoundError:
+        yield
+    except (BadFile, MemoryError):
         raise
-    except KeyError:
-        raise BadFile(f"{path} is no result of manyarms") from None
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise BadFile(f"{path} is damaged: {error}") from None
-    if not isinstance(said, dict) or said.get("format") not in range(1, FORMAT + 1):
-        raise BadFile(f"{path} has another format than 1 to {FORMAT}, which this version of manyarms reads")
-    if said.get("digest") != _written(data, said, rows):
-        raise BadFile(f"{path} is damaged: it is not what was written")
-    return said, rows
+    except Exception as error:
+        raise BadFile(f"{path} cannot be read: {type(error).__name__} {error}") from error
 
 
-def _written(data: bytes, said: Mapping[str, Any], rows: NDArray[np.float64]) -> str:
-    """The digest that a file should have; empty if it has none to compare with."""
-    if said["format"] == FORMAT:
-        before, own, after = data.rpartition(signature(str(said.get("digest"))))
-        return digest_of(before, signature(UNSIGNED), after) if own else ""
-    described = {name: said[name] for name in said if name != "digest"}
-    values = np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data
-    return digest_of(json.dumps(described, sort_keys=True).encode() if said["format"] == 2 else b"", values)
+def _result(contents: Contents, study: Study, index: Any) -> CellResult:
+    """What a file holds as a result, if all that it says agrees."""
+    said, rows = contents.said, contents.rows
+    index = whole("a result", "its cell", index, 0, len(study.cells) - 1)
+    first = whole("a result", "its first replication", said["first"], 0)
+    rounds = study.rounds_kept(study.cells[index])
+    if "of" in said:
+        whole("a result", "its place in a study of its one cell", said["cell"], 0, 0)
+    described = study.to_json([study.cells[index]])
+    if said.get("of") == study.digest() and digest_said(said["study"]) != study_digest(described):
+        raise ValueError("what it says of its cell is not what its study says")
+    shape = len(rows) // rounds.size, rounds.size
+    if not rows.size or len(rows) != shape[0] * shape[1]:
+        raise ValueError(f"{len(rows)} rows are not those of {rounds.size} checkpoints")
+    if first + shape[0] > study.replications:
+        raise ValueError(f"it has a replication {first + shape[0] - 1}, and its study {study.replications} of them")
+    numbers = np.arange(first, first + shape[0])[:, None]
+    if (contents.replications.reshape(shape) != numbers).any() or (contents.rounds.reshape(shape) != rounds).any():
+        raise ValueError("its rows are of other replications or rounds than it says")
+    made_by = [checked_text("a result", name, said[name]) for name in ("version", "sources")]
+    if not all(made_by):
+        raise ValueError("it does not say what made it")
+    return CellResult(study, index, first, rows.reshape(*shape, len(COLUMNS)), *made_by)
 
 
 def _of(said: Mapping[str, Any]) -> str:
-    """The digest of the study that a file is of."""
-    return str(said["of"]) if "of" in said else study_digest(said["study"])
+    """The digest of the study that a file is of; an error if what stands there cannot be one."""
+    digest = said["of"] if "of" in said else digest_said(said["study"])
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{16}", digest):
+        raise ValueError(f"its study is given as {digest!r}, which is no digest")
+    return digest
 
 
 def study_digest_of(path: Path) -> str | None:
     """The digest of the study that a file says it is of; None if it is damaged or not one of ours."""
     try:
-        return _of(json.loads((pq.read_metadata(path).metadata or {})[KEY]))
+        if path.is_file():  # a pipe would be waited for
+            return _of(parsed((pq.read_metadata(path).metadata or {})[KEY]))
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+        pass
+    return None
 
 
 def read_json(path: Path) -> Any:
     """What a JSON file holds; None if there is none, or nothing that can be read."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parsed(plain_bytes(path))
     except (OSError, ValueError):
+        return None
+
+
+def digest_said(said: Any) -> str | None:
+    """The digest of the study that these JSON values describe; None if they cannot describe one."""
+    try:
+        return study_digest(said) if isinstance(said, dict) else None
+    except RecursionError:
         return None
 
 
@@ -255,7 +263,7 @@ def json_beside(path: Path, digest: str) -> Any:
     for folder in (path.parent.parent, path.parent):
         for name in (STUDY, aside(digest)):
             said = read_json(folder / name)
-            if isinstance(said, dict) and study_digest(said) == digest:
+            if digest_said(said) == digest and isinstance(said.get("file", ""), str):
                 return said
     return None
 

@@ -18,9 +18,10 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-from ..studies.study import Study, study_digest
+from ..studies.study import Study
 from .chunks import Chunk, chunk_size, chunks_of, is_ours
-from .files import STUDY, BadFile, CellResult, aside, read_json, read_result, sources_of, study_digest_of
+from .contents import BadFile, contents_of
+from .files import STUDY, CellResult, aside, digest_said, read_json, read_own, sources_of, study_digest_of
 
 
 def slug(text: str) -> str:
@@ -43,6 +44,15 @@ def check_path(folder: Path) -> None:
             f"the name of the folder {os.path.realpath(folder)!r} is not UTF-8, so no results can be written there; "
             "rename it, or give another one"
         ) from None
+
+
+def _is_undamaged(path: Path) -> bool:
+    """Whether a result file is what was written."""
+    try:
+        contents_of(path)
+    except BadFile:
+        return False
+    return True
 
 
 class Folder:
@@ -81,8 +91,10 @@ class Folder:
         """Whether a file holds what this study and these sources would make of a chunk; if not, why is noted."""
         if not path.exists():
             return False
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder, and a result file belongs there; move it away")
         try:
-            reason = self._why_unusable(read_result(path, self.study), chunk)
+            reason = self._why_unusable(read_own(path, self.study), chunk)
         except BadFile as error:
             reason = str(error)
         if reason:
@@ -92,8 +104,8 @@ class Folder:
     def _why_unusable(self, found: CellResult, chunk: Chunk) -> str:
         if found.sources != sources_of(self.study.cells[chunk.index]):
             return f"of other sources (manyarms {found.version})"
-        if found.study is not self.study:
-            return "of another study"
+        if found.index != chunk.index:
+            return "of another cell"
         if (found.index, found.first, found.first + len(found.values)) != (chunk.index, chunk.first, chunk.last):
             return "of other replications"
         return ""
@@ -101,8 +113,11 @@ class Folder:
     @contextlib.contextmanager
     def for_this_run_alone(self) -> Iterator[None]:
         """Refuse if another run is at work in this folder."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with open(self.path / ".lock", "w") as lock:
+        self.cells.mkdir(parents=True, exist_ok=True)
+        lock_file = self.path / ".lock"
+        if lock_file.exists() and not lock_file.is_file():  # to open a pipe is to wait for somebody at its other end
+            raise OSError(f"{lock_file} is no plain file; move it away")
+        with open(lock_file, "w") as lock:
             if fcntl is not None:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # given back when the process ends, however
@@ -121,12 +136,15 @@ class Folder:
     def set_others_aside(self) -> None:
         """Another study of this name and its results get names of their own; those of this one come back."""
         digest = self.study.digest()
-        said = read_json(self.path / STUDY)
-        if isinstance(said, dict) and study_digest(said) != digest:  # first: its results are never without it
-            (self.path / STUDY).replace(self.path / aside(study_digest(said)))
-        for path in sorted(self.cells.glob("*.parquet")):
-            other = study_digest_of(path)
-            if other not in (digest, None):
+        before = self._set_study_aside()  # first: its results are never without it
+        found = {path: study_digest_of(path) for path in sorted(self.cells.glob("*.parquet"))}
+        if before and before not in found.values() and digest in found.values():
+            reason = (
+                f"{self.path / STUDY} is damaged: no result beside it is of that study; set aside as {aside(before)}"
+            )
+            self.unusable.setdefault(reason, []).append(self.path / STUDY)
+        for path, other in found.items():
+            if other not in (digest, None) and _is_undamaged(path):
                 there = self.path / f"cells-{other}"
                 there.mkdir(exist_ok=True)
                 path.replace(there / path.name)
@@ -134,8 +152,18 @@ class Folder:
         if (self.path / aside(digest)).exists():
             (self.path / aside(digest)).replace(self.path / STUDY)
         for path in (self.path / f"cells-{digest}").glob("*.parquet"):
-            self.cells.mkdir(exist_ok=True)
             path.replace(self.cells / path.name)
+
+    def _set_study_aside(self) -> str | None:
+        """The digest of a study that stands where this one belongs, and gets a name of its own; None if none does."""
+        path = self.path / STUDY
+        other = digest_said(read_json(path))
+        if other is None and path.exists():
+            self.unusable.setdefault(f"{path} is damaged: it describes no study", []).append(path)
+        if other in (self.study.digest(), None):
+            return None
+        path.replace(self.path / aside(other))
+        return other
 
     def remove_all(self) -> None:
         """Forget what earlier runs of this study have left."""

@@ -1,26 +1,13 @@
 """Specs from outside the package: which modules define them, and how a worker comes by the same ones."""
 
-import dataclasses
 import hashlib
 import importlib
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from ... import sources
 from ...compiled import LOADED_SOURCES
-from ...specs import Spec
+from ...specs import modules_of
 from .study import Cell
-
-
-def modules_of(part: Any) -> set[str]:
-    """The modules outside the package that define a spec or one of its parts."""
-    if isinstance(part, tuple):
-        return set().union(*map(modules_of, part))
-    if not isinstance(part, Spec):
-        return set()
-    module = type(part).__module__
-    own = set() if module.partition(".")[0] == __package__.partition(".")[0] else {module}
-    return own.union(*(modules_of(getattr(part, field.name)) for field in dataclasses.fields(part)))  # type: ignore[arg-type]
 
 
 def loaded_sources() -> str:

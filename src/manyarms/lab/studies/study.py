@@ -11,9 +11,10 @@ import hashlib
 import importlib.resources
 import itertools
 import json
+import math
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from ...engine import LONGEST_RUN, checkpoint_rounds
 from ...policies.base import Policy, check_feedback, checked_slots
-from ...specs import Count, Spec, checked_seed, checks_of, count, several, spec_from_json
+from ...specs import Count, Spec, as_raised, checked_seed, checks_of, count, several, spec_from_json
 from ...world import World
 
 SUFFIX = ".toml"
@@ -31,6 +32,12 @@ _FILLED = re.compile(r"\{(\w+)\}")
 
 LONGEST_NAME = 255
 """Of a folder, in bytes: what common file systems allow."""
+
+MOST_CELLS = 100_000
+"""Of a study: some ten seconds to read it, and some minutes to write a file for each. More is taken for a mistake."""
+
+MOST_CHECKPOINTS = 10_000_000
+"""Of a cell: every round of a run of ten million, 0.7 GB a replication."""
 
 GRID = ("horizons", "for_each", "worlds", "policies")
 FIELDS = ("name", "about", "seed", "replications", "checkpoints", *GRID)
@@ -106,7 +113,29 @@ def checked_cells(owner: str, name: str, cells: Any) -> tuple[Cell, ...]:
         found[key] = dataclasses.replace(cell, horizon=horizon)
     if not found:
         raise ValueError(f"{owner}: it has no {name}; give it policies, worlds and horizons")
+    check_number(owner, {name: len(found)})
     return tuple(found.values())
+
+
+def check_number(owner: str, lengths: Mapping[str, int]) -> None:
+    """Refuse a study of too many cells, given how many there are of each thing; nothing is made for that.
+
+    Examples
+    --------
+    >>> check_number("study s", {"worlds": 1, "policies": 2, "horizons": 1, "for_each.beta": 10**6})
+    Traceback (most recent call last):
+    ValueError: study s: it would have 2,000,000 cells (2 policies × 1,000,000 for_each.beta), and 100,000 are the most;
+    shorten a list, or make several studies of it
+    """
+    cells = math.prod(lengths.values())
+    if cells > MOST_CELLS:
+        number = f"{cells:,}" if cells < 10**15 else f"some 10^{math.log10(cells):.0f}"
+        factors = [f"{length:,} {name}" for name, length in lengths.items() if length > 1]
+        shown = " × ".join(factors if len(factors) <= 12 else [*factors[:12], "…"])
+        raise ValueError(
+            f"{owner}: it would have {number} cells ({shown}), and {MOST_CELLS:,} are the most; shorten a list, or "
+            "make several studies of it"
+        )
 
 
 def whole_numbers(owner: str, name: str, values: Any) -> tuple[int, ...]:
@@ -120,6 +149,8 @@ def whole_numbers(owner: str, name: str, values: Any) -> tuple[int, ...]:
     plain = values.tolist() if isinstance(values, np.ndarray) else values
     if not isinstance(plain, Sequence) or isinstance(plain, (str, bytes)):
         raise ValueError(f"{owner}: {name} must be a list of whole numbers, not {values!r}")
+    if len(plain) > MOST_CHECKPOINTS:
+        raise ValueError(f"{owner}: {name} must be at most {MOST_CHECKPOINTS:,} numbers, not {len(plain):,}")
     return tuple(count(owner, f"each of the {name}", value) for value in plain)
 
 
@@ -190,8 +221,12 @@ class Study:
     def __post_init__(self) -> None:
         for name, check in checks_of(Study).items():
             object.__setattr__(self, name, check(f"study {self.name}", name, getattr(self, name)))
-        for cell in self.cells:
-            self.rounds_kept(cell)
+        longest = max(self.cells, key=lambda cell: cell.horizon)
+        if isinstance(self.checkpoints, int) and min(self.checkpoints, longest.horizon) > MOST_CHECKPOINTS:
+            raise ValueError(
+                f"study {self.name}: checkpoints must be at most {MOST_CHECKPOINTS:,}, not {self.checkpoints:,}, which "
+                f"the cell {longest.label!r} would keep numbers at"
+            )
 
     @classmethod
     def of(
@@ -276,6 +311,8 @@ def crossed(name: Any, policies: Any, worlds: Any, horizons: Any) -> list[Cell]:
                 raise ValueError(f"{owner}: the names of {what} must be texts with something in them, not {key!r}")
             if not isinstance(spec, kind):
                 raise ValueError(f"{owner}: {what}.{key} must be a {kind.__name__}, not {spec!r}")
+    number = len(horizons) if isinstance(horizons, Sequence) else np.size(horizons)
+    check_number(owner, {"policies": len(policies), "worlds": len(worlds), "horizons": number})
     lengths = whole_numbers(owner, "horizons", horizons)
     if not lengths:
         raise ValueError(f"{owner}: horizons must be a list with something in it, not {horizons!r}")
@@ -327,6 +364,7 @@ def parse_study(text: str, where: str = "study") -> Study:
     values = _fields(text, where)
     grid = {field: values.pop(field) for field in GRID if field in values}
     try:
+        check_number(f"study {values['name']}", _lengths(grid))
         cells = []
         for filling in fillings(grid.get("for_each", {})):
             worlds = _specs("worlds", grid["worlds"], filling, "World")
@@ -358,14 +396,22 @@ def _fields(text: str, where: str) -> dict[str, Any]:
     return values
 
 
-def fillings(for_each: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _lengths(grid: Mapping[str, Any]) -> dict[str, int]:
+    """How many there are of each thing that makes a study's cells; what is wrong with one of them is said elsewhere."""
+    for_each = grid.get("for_each", {})
+    lists = {f"for_each.{name}": values for name, values in for_each.items()} if isinstance(for_each, Mapping) else {}
+    parts = {field: grid[field] for field in ("policies", "worlds", "horizons")} | lists
+    return {name: len(part) for name, part in parts.items() if isinstance(part, (list, dict))}
+
+
+def fillings(for_each: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Every combination of the values under ``for_each``."""
     if not isinstance(for_each, Mapping):
         raise ValueError(f"for_each must be a table of lists, not {for_each!r}")
     for name, values in for_each.items():
         if not isinstance(values, list) or not values:
             raise ValueError(f"for_each.{name} must be a list with something in it, not {values!r}")
-    return [dict(zip(for_each, values, strict=True)) for values in itertools.product(*for_each.values())]
+    return (dict(zip(for_each, values, strict=True)) for values in itertools.product(*for_each.values()))
 
 
 def _specs(field: str, tables: Any, filling: Mapping[str, Any], kind: str | None = None) -> dict[str, Any]:
@@ -385,6 +431,8 @@ def _specs(field: str, tables: Any, filling: Mapping[str, Any], kind: str | None
             found[key] = spec_from_json(({"type": kind} if kind else {}) | values)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{place}: {error}") from None
+        except Exception as error:  # a type of one's own may raise anything
+            raise ValueError(f"{place}: {as_raised(error, ())}") from error
     return found
 
 
@@ -416,6 +464,9 @@ NAMED_STUDIES: dict[str, Callable[[], Any]] = {}
 
 def study_names() -> list[str]:
     """The studies that come with the package, and those of one's own in ``NAMED_STUDIES``."""
+    for name in NAMED_STUDIES:
+        if not isinstance(name, str):
+            raise ValueError(f"the names in NAMED_STUDIES must be texts, not {name!r}")
     return sorted([*NAMED_STUDIES, *_files()])
 
 
@@ -428,14 +479,25 @@ def _files() -> dict[str, Any]:
 def named_study(name: str) -> Study:
     """A study that has a name: one of ``study_names()``."""
     if name in NAMED_STUDIES:
-        made = NAMED_STUDIES[name]()
-        if not isinstance(made, Study):
-            raise ValueError(f"study {name}: its function must give a Study, not {made!r}")
-        return made
+        return _made(name, NAMED_STUDIES[name])
     files = _files()
     if name not in files:
         raise LookupError(f"no study is called {name!r}; there are {', '.join(study_names())}")
     return parse_study(files[name].read_text(encoding="utf-8"), f"study {name}")
+
+
+def _made(name: str, function: Any) -> Study:
+    """What the function of a named study gives, if it is a study; anything may stand there."""
+    if not callable(function):
+        raise ValueError(f"study {name}: in NAMED_STUDIES must be a function that gives a Study, not {function!r}")
+    try:
+        made = function()
+    except Exception as error:
+        place = as_raised(error, {getattr(function, "__module__", "")})
+        raise ValueError(f"study {name}: its function in NAMED_STUDIES has raised an error, {place}") from error
+    if not isinstance(made, Study):
+        raise ValueError(f"study {name}: its function must give a Study, not {made!r}")
+    return made
 
 
 def find_study(name_or_path: str) -> Study:
