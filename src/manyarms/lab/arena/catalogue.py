@@ -374,7 +374,7 @@ CATALOGUE = League(
         f"the best of a grid of settings in this very contest, told the horizon. {AWAY}",
     ),
     note="Mean reward over that of the best fixed subsample in hindsight. Who earns more stands above 1, in blue. "
-    "Point at a number for its interval and that subsample; a dot says that the entrant did not take part.",
+    "Press a number for that subsample; a dot says that the entrant did not take part.",
     settings_note="A fresh arm: its mean in the first round. Upper value: what nobody earns more than in a round; a "
     "player who sees means comes close.",
     yardsticks={UPPER: lambda contest: contest.upper_value},

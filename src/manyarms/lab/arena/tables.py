@@ -346,7 +346,7 @@ ARENA = League(
         f"this very contest, told what it needs besides. {AWAY}",
     ),
     note="Mean regret over the least mean regret of all other entrants; of a grid, its best setting counts. The first "
-    "of a contest stands below 1, in blue. Point at a number for its interval and its best rival; a dot says that the "
+    "of a contest stands below 1, in blue. Press a number for its best rival; a dot says that the "
     "entrant did not take part.",
     settings_note="V is what policies are told that need it: by how much means fall if one good arm after another is "
     "played.",

@@ -55,14 +55,13 @@ def _as_section(owner: str, given: Any) -> Section:
 def drawn_page(title: str, body: str, style: str, script: str, data: dict[str, Any]) -> str:
     """A page with charts, which ``script`` draws from ``data``."""
     drawing = f'<script type="application/json" id="data">{json_text(data | {"numbers": NUMBERS})}</script>\n'
-    drawing += f"<script>\n{asset('common.js')}{script}\n</script>\n"
-    return whole_page(title, body + drawing, style, allowed="script-src 'unsafe-inline'; ")
+    return whole_page(title, body + drawing, style, f"{asset('common.js')}{script}")
 
 
-def whole_page(title: str, body: str, style: str, allowed: str = "") -> str:
-    """A page with nothing but this; scripts in it run only if they are allowed to."""
-    parts = {"title": text(title), "version": text(__version__), "body": body, "style": style, "allowed": allowed}
-    return filled(asset("page.html"), parts)
+def whole_page(title: str, body: str, style: str, script: str) -> str:
+    """A page with nothing but this, and with tables that say where they go on."""
+    body += f"<script>\n{asset('scrolls.js')}{script}\n</script>\n"
+    return filled(asset("page.html"), {"title": text(title), "version": text(__version__), "body": body, "style": style})
 
 
 def write_page(path: str | Path, page: str) -> Path:

@@ -40,8 +40,8 @@ DARK = {"#000000": "#FFFFFF"}  # what a colour is on a dark page, where it is an
 REWARD = """<section id="reward">
 <h2>Reward a round</h2>
 <figure><div class="chart" data-chart="reward"></div>
-<figcaption>What was earned on average from the first round on: mean over replications with its 95 % interval as a
-band.</figcaption></figure>
+<figcaption>What was earned on average from the first round on{{?several}}: mean over replications with its 95 % interval
+as a band{{/several}}.</figcaption></figure>
 </section>
 
 """
@@ -129,14 +129,17 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
     checkpoints = grid.study.checkpoints
     regret_first = all(result.cell.world.regret_is_from_the_best for result in grid.results)
     most = max(len(result.values) for result in grid.results)
+    several = "yes" if most > 1 else ""
+    reward = filled(REWARD, {"several": several})
     parts = {
         "title": text(grid.study.name),
         "version": text(__version__),
         "about": text(grid.study.about),
         "facts": _facts(grid),
         "sections": "".join(map(added, as_sections("report: sections", sections))),
-        "reward_first": "" if regret_first else REWARD,
-        "reward_second": REWARD if regret_first else "",
+        "reward_first": "" if regret_first else reward,
+        "reward_second": reward if regret_first else "",
+        "several": several,
         "ends": "".join(_ends(grid, place, *cell) for place, cell in enumerate(cells)),
         "dots": str(MOST_DOTS),
         "most": f"{most:,}" if most > MOST_DOTS else "",
@@ -236,6 +239,7 @@ def _facts(grid: Grid) -> str:
 
 def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
     rows = []
+    several = max(len(result.values) for result in grid.results) > 1
     for name, result in grid.at(world, horizon).items():
         regret = result.final("regret")
         spread = float(regret.std(ddof=1)) if len(regret) > 1 else math.nan
@@ -243,15 +247,14 @@ def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
         reward = with_half_width(*mean_and_half_width(result.final(PER_ROUND)))
         row = {"Policy": _named(grid, name)} | regret_and_reward(
             result.cell.world.regret_is_from_the_best,
-            {"Mean regret": mean, "sd": number(spread)},
+            {"Mean regret": mean, "sd": number(spread)} if several else {"Regret": mean},
             {"Reward a round": reward},
         )
         others = {heading: number(float(result.final(column).mean())) for column, (heading, _) in PANELS.items()}
         rows.append(row | others)
-    caption = (
-        f"After round {horizon:,} in the world “{text(world)}”: means over replications. ± is half the width of the "
-        "95 % interval (Student’s t), sd the spread of single replications."
-    )
+    explained = "means over replications. ± is half the width of the 95 % interval (Student’s t), sd the spread of single "
+    explained = f"{explained}replications." if several else "one replication, so without intervals."
+    caption = f"After round {horizon:,} in the world “{text(world)}”: {explained}"
     return f'<div data-cell="{place}">{table_of(rows, caption)}</div>'
 
 
@@ -271,10 +274,9 @@ def _pairs(grid: Grid, place: int, world: str, horizon: int) -> str:
             cells.append(f"<strong>{words}</strong>" if pair.is_clear else words)
         lines.append(cells)
     head = ["Row minus column", *(text(name) for name in found)]
-    caption = (
-        f"Final regret, row minus column, in the world “{text(world)}”, horizon {horizon:,}, with the half-width of "
-        "its 95 % interval. Bold where 0 lies outside."
-    )
+    several = any(len(result.values) > 1 for result in found.values())
+    caption = f"Final regret, row minus column, in the world “{text(world)}”, horizon {horizon:,}"
+    caption += ", with the half-width of its 95 % interval. Bold where 0 lies outside." if several else "."
     return f'<div data-cell="{place}" class="pairs">{table(head, lines, caption)}</div>'
 
 
