@@ -28,7 +28,6 @@ from .leagues import (
     AWAY,
     COMMON_PARTS,
     HINDSIGHT,
-    INTERVALS,
     MOST_DRAWS,
     NOTHING,
     REWARD,
@@ -369,7 +368,7 @@ CATALOGUE = League(
         "(greedy, KL-UCB or SSUCB on 16 to 4,096 arms, whichever turned out best in this very contest): above 1 it "
         "earns more. Beside it stand its reward over the upper value, which a player who sees means could earn at "
         "most, and over that of a fresh arm in every round. Here are geometric means of ratios over contests, and the "
-        f"worst contest. {INTERVALS}",
+        "worst contest.",
         "Told nothing: neither how good the best arm is nor beta nor the horizon nor anything about change. Hindsight: "
         f"the best of a grid of settings in this very contest, told the horizon. {AWAY}",
     ),

@@ -30,7 +30,7 @@ from ...policies import (
 from ...policies.base import DOUBLING
 from ...reservoirs import PowerLaw
 from ...world import World
-from .leagues import AWAY, COMMON_PARTS, INTERVALS, MOST_DRAWS, REGRET, AnyContest, League, Make, auto, powered
+from .leagues import AWAY, COMMON_PARTS, MOST_DRAWS, REGRET, AnyContest, League, Make, auto, powered
 from .leagues import GROUPS as GROUPS
 from .leagues import HALVES as HALVES
 from .leagues import HINDSIGHT as HINDSIGHT
@@ -339,8 +339,7 @@ ARENA = League(
     about="Who does well in how many worlds, and what must they be told for it?",
     reading=(
         "In each contest, an entrant's ratio is its mean regret over the least mean regret of all other entrants: "
-        "below 1 it is the first. Here are geometric means of ratios over contests, and the worst contest. "
-        f"{INTERVALS}",
+        "below 1 it is the first. Here are geometric means of ratios over contests, and the worst contest.",
         "Told nothing: neither beta nor the horizon nor anything about change. Told what it needs: beta, the horizon, "
         "and how much means will fall, where there is a place for it. Hindsight: the best of a grid of settings in "
         f"this very contest, told what it needs besides. {AWAY}",

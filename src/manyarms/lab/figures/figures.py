@@ -245,7 +245,7 @@ def _see_all(figure: "Figure") -> None:
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):
-        if isinstance(text, Text) and seen(text.get_text()) != text.get_text():
+        if seen(text.get_text()) != text.get_text():
             text.set_text(seen(text.get_text()))
 
 

@@ -61,7 +61,9 @@ def drawn_page(title: str, body: str, style: str, script: str, data: dict[str, A
 def whole_page(title: str, body: str, style: str, script: str) -> str:
     """A page with nothing but this, and with tables that say where they go on."""
     body += f"<script>\n{asset('scrolls.js')}{script}\n</script>\n"
-    return filled(asset("page.html"), {"title": text(title), "version": text(__version__), "body": body, "style": style})
+    return filled(
+        asset("page.html"), {"title": text(title), "version": text(__version__), "body": body, "style": style}
+    )
 
 
 def write_page(path: str | Path, page: str) -> Path:

@@ -29,7 +29,20 @@ from ..figures.statistics import (
 from ..running.files import STUDY, CellResult, read_all, read_json
 from ..studies.study import Study, named_study, study_names
 from .html import Section as Section
-from .html import added, as_sections, asset, drawn_page, facts, filled, short, spec_text, table, table_of, text, write_page
+from .html import (
+    added,
+    as_sections,
+    asset,
+    drawn_page,
+    facts,
+    filled,
+    short,
+    spec_text,
+    table,
+    table_of,
+    text,
+    write_page,
+)
 
 MOST_DOTS = 200
 """How many replications of a cell are drawn one by one."""
@@ -40,8 +53,8 @@ DARK = {"#000000": "#FFFFFF"}  # what a colour is on a dark page, where it is an
 REWARD = """<section id="reward">
 <h2>Reward a round</h2>
 <figure><div class="chart" data-chart="reward"></div>
-<figcaption>What was earned on average from the first round on{{?several}}: mean over replications with its 95 % interval
-as a band{{/several}}.</figcaption></figure>
+<figcaption>What was earned on average from the first round on{{?several}}: mean over replications with its 95 %
+interval as a band{{/several}}.</figcaption></figure>
 </section>
 
 """
@@ -252,7 +265,9 @@ def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
         )
         others = {heading: number(float(result.final(column).mean())) for column, (heading, _) in PANELS.items()}
         rows.append(row | others)
-    explained = "means over replications. ± is half the width of the 95 % interval (Student’s t), sd the spread of single "
+    explained = (
+        "means over replications. ± is half the width of the 95 % interval (Student’s t), sd the spread of single "
+    )
     explained = f"{explained}replications." if several else "one replication, so without intervals."
     caption = f"After round {horizon:,} in the world “{text(world)}”: {explained}"
     return f'<div data-cell="{place}">{table_of(rows, caption)}</div>'
