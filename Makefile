@@ -61,6 +61,8 @@ verify: setup
 	$(BIN)/python verification/forager.py
 	$(BIN)/python verification/plan.py
 	$(BIN)/python verification/late.py
+	$(BIN)/python -m verification.trust
+	MANYARMS_EVERY_PAIR=1 $(BIN)/python -m pytest -n 2 tests/checks -k 'Blackbox.'
 
 clean:
 	rm -rf $(VENV) .venv-peers results

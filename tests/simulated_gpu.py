@@ -2,7 +2,8 @@
 
 Run with NUMBA_ENABLE_CUDASIM=1, which is read when numba is imported: hence a process of its own.
 ``all`` plays all policies in three worlds and one where answers come late (in one of them with and without a log, in
-the others with a log only, which has all that happens), two policies in all worlds, and what else there is;
+the others with a log only, which has all that happens), every base in one world, two policies in all worlds, and what
+else there is;
 ``logged`` all policies in one world, with logs only: enough to compare with compiled code.
 """
 
@@ -202,7 +203,7 @@ def main(what):
     assert what == "all"
     return {
         "policies": {
-            "busy": compared(POLICIES | EVERY_BASE, BUSY_WORLD),
+            "busy": compared(POLICIES, BUSY_WORLD) | compared(EVERY_BASE, BUSY_WORLD, logs=(True,)),
             "2": compared(POLICIES, WORLDS[2], logs=(True,)),
             "4": compared(POLICIES, WORLDS[4], logs=(True,)),
         },

@@ -39,10 +39,8 @@ def at_once(path: Path, *, tidies: bool = True) -> Iterator[Path]:
     shown = path.name.encode(errors="ignore")[:200].decode(errors="ignore")
     if tidies:
         _remove_leftovers(path.parent, f".{shown}.")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{shown}.", suffix=".tmp")
-    temporary = Path(name)
+    handle, temporary = _locked_file(path.parent, f".{shown}.")
     try:
-        _is_locked(handle)  # while it is written, so that nobody takes it for what a killed process has left
         yield temporary
         _keep(temporary)
         os.chmod(temporary, _mode_for(path))  # mkstemp's is for this user alone
@@ -50,6 +48,17 @@ def at_once(path: Path, *, tidies: bool = True) -> Iterator[Path]:
         _keep(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _locked_file(folder: Path, prefix: str) -> tuple[int, Path]:
+    """A new file, locked while it is written, so that nobody takes it for what a killed process has left."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=".tmp")
+        _is_locked(handle, waits=True)
+        with contextlib.suppress(FileNotFoundError):  # somebody took it for that before it was locked
+            os.stat(name)
+            return handle, Path(name)
         os.close(handle)
 
 
@@ -66,10 +75,10 @@ def _remove_leftovers(folder: Path, prefix: str) -> None:
                     os.close(handle)
 
 
-def _is_locked(handle: int) -> bool:
-    """Lock a file, unless another has it, or there are no locks here."""
+def _is_locked(handle: int, waits: bool = False) -> bool:
+    """Lock a file, unless another has it and is not waited for, or there are no locks here."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (AttributeError, OSError):
         return False
     return True

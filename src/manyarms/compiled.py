@@ -6,42 +6,48 @@ kernels that it calls inlined, and releases the GIL. So live code runs the kerne
 a compiler unless it asks for one, and a loop compiles exactly the same source. With ``NUMBA_DISABLE_JIT=1`` loops are
 plain Python too.
 
-Numba's on-disk cache looks only at the file of the cached function: after an edit in
-another file it would go on with the old kernel. The cache folder is therefore named by a
-digest of all sources of the package.
+Numba's on-disk cache looks only at the file of the cached function: after an edit in another file it would go on with
+the old kernel. It runs whatever its files hold, damaged or not; and processes that write to its list of files at the
+same time may exchange entries. So there is another one: its folder is named by a digest of all sources of the package,
+and its files are those of `manyarms.code_files`.
 """
 
 import contextlib
 import hashlib
 import itertools
 import os
-import pickle
 import re
 import shutil
+import sys
 import tempfile
 import textwrap
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
+import llvmlite
 import numba as _numba
 import numba.core.cgutils as _cgutils
 import numpy as np
 from llvmlite import ir
+from numba.core import caching as _caching
 from numba.core import codegen as _codegen
 from numba.core import compiler as _compiler
+from numba.core import serialize as _serialize
 from numba.extending import intrinsic as _numba_intrinsic
 from numba.extending import overload
 
+from .code_files import CodeFiles
 from .states import states_in
 
 # numba's type stubs know little of these.
 numba: Any = _numba
 types: Any = _numba.types
+caching: Any = _caching
 cgutils: Any = _cgutils
 codegen: Any = _codegen
 compiler: Any = _compiler
+serialize: Any = _serialize
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -404,6 +410,31 @@ def _compiled_row_of(batch: Any, _row: Any) -> Callable[..., Any] | None:
     return cast(Callable[..., Any], names["body"])
 
 
+class _CodeCache(caching.NullCache):  # type: ignore[misc]
+    """Where numba looks for the code of a function, and leaves it: in our files, in place of its own."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        made_by = (numba.__version__, llvmlite.__version__, np.__version__, str(sys.implementation.cache_tag))
+        self._folder = folder
+        self._files = CodeFiles(folder, name, made_by, serialize.dumps)
+
+    @property
+    def cache_path(self) -> str:
+        """The folder of the files."""
+        return str(self._folder)
+
+    def load_overload(self, types: Any, target: Any) -> Any:
+        """The code for arguments of these types on this processor; None if there is none."""
+        target.refresh()
+        processor = target.codegen().magic_tuple()
+        return self._files.load((types, processor), lambda code: compiler.CompileResult._rebuild(target, *code))
+
+    def save_overload(self, types: Any, result: Any) -> None:
+        """Keep what was compiled, unless it holds addresses of this process."""
+        if not result.library.has_dynamic_globals:
+            self._files.save((types, result.codegen.magic_tuple()), result._reduce())
+
+
 class Entry(NamedTuple):
     """A compiled function for one set of argument types, which it does not look at: most of what a call costs."""
 
@@ -421,12 +452,9 @@ class Loop:
     def __init__(self, function: Callable[..., Any], nogil: bool = True) -> None:
         self.function = function
         options = {"nogil": nogil, "_nrt": False, "error_model": "numpy"}
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(CACHE_FOLDER or "")  # for our functions, and nobody else's
-        try:
-            self.cached = numba.njit(cache=CACHE_FOLDER is not None, **options)(function)
-        finally:
-            numba.config.CACHE_DIR = before
+        self.cached = numba.njit(**options)(function)
+        if CACHE_FOLDER is not None and _is_our_module(function.__module__):
+            self.cached._cache = _CodeCache(CACHE_FOLDER, f"{function.__module__}.{function.__qualname__}")
         self.uncached = numba.njit(**options)(function)
 
     def __call__(self, *args: Any) -> Any:
@@ -446,17 +474,7 @@ class Loop:
 
     def _with_copy(self, args: tuple[Any, ...], use: Callable[[Any], Any]) -> Any:
         """What ``use`` makes of the copy that fits the arguments."""
-        if all(_is_ours(arg) for arg in args):
-            try:
-                return use(self.cached)
-            except (OSError, EOFError, pickle.UnpicklingError) as error:
-                # Loops raise none of these: the cache is damaged or cannot be written any more.
-                warnings.warn(
-                    f"the compile cache {CACHE_FOLDER} cannot be used ({error}); compiling without it. Delete it",
-                    RuntimeWarning,
-                    stacklevel=3,
-                )
-        return use(self.uncached)
+        return use(self.cached if all(_is_ours(arg) for arg in args) else self.uncached)
 
     def signatures(self) -> list[Any]:
         """The argument types it has been compiled for in this process."""
@@ -471,8 +489,13 @@ loop = Loop
 
 def _is_ours(value: Any) -> bool:
     """Whether a state and all states inside it are defined in this package."""
-    modules = {type(state).__module__.partition(".")[0] for state in states_in(value)}
-    return modules <= {"builtins", __package__}
+    modules = {type(state).__module__ for state in states_in(value)}
+    return all(module == "builtins" or _is_our_module(module) for module in modules)
+
+
+def _is_our_module(name: str) -> bool:
+    """Whether a module is one of this package: then the name of the cache folder changes with its source."""
+    return name.partition(".")[0] == __package__
 
 
 def compiled_type(value: Any) -> Any:
@@ -492,6 +515,11 @@ def compile_errors(name: str, target: str = "", caller: str = "simulate") -> Ite
     """
     try:
         yield
+    except RecursionError:
+        raise TypeError(
+            f"{caller}: {name} cannot be compiled{target and ' ' + target}: its states, or those of its world, are too "
+            "deep inside each other for the compiler. Put parts together"
+        ) from None
     except numba.core.errors.NumbaError as error:
         complaint = compiler_complaint(str(error))
         missing = re.search(r"Untyped global name '(\w+)'.*<class 'function'>", complaint)

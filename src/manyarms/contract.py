@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .compiled import dispatcher, kernel
+from .compiled import dispatcher, kernel, load_both
 
 
 class Choice(NamedTuple):
@@ -122,6 +122,9 @@ lose = verb("lose", default=lambda state, choice, presumed: state)
 correct = verb("correct", default=lambda state, choice, told, reward: state)
 # counts(state) -> Counts.
 counts = verb("counts")
+# recommend(state, round) -> Choice. The arm to go on with if nothing more could be learned, before the ask of this
+# round; by default the arm that would be asked for. Changes nothing.
+recommend = verb("recommend", default=lambda state, asked: ask(state, asked))
 
 # Policies with a live catalogue, in which items are withdrawn, run out, or are not for everybody.
 # ask_among(state, round, allowed, has_fresh) -> Choice. The best of the arms in the slots that ``allowed`` says; slot
@@ -148,6 +151,8 @@ is_cramped = verb("is_cramped", default=lambda state: False)
 # Bases: finite-armed policies over slots 0 … arms − 1.
 # renew(base, arms, horizon, log_horizon) -> base. Forget everything; a new finite problem.
 renew = verb("renew")
+# keyed(base, key) -> base. After each renew: the key that comes with every pick, for bases that need it to learn, too.
+keyed = verb("keyed", default=lambda base, key: base)
 # pick(base, key, round) -> (slot, probability).
 pick = verb("pick")
 # learn(base, choice, reward) -> base.
@@ -183,6 +188,8 @@ relocate = verb("relocate")
 # preview(world, arm, round) -> the mean with which an arm begins that is first played in this round; whether or not it
 # was ever played.
 preview = verb("preview")
+# present_mean(world, slot, arm, round) -> the mean of the arm in a slot, if it were played in this round.
+present_mean = verb("present_mean", default=lambda world, slot, arm, asked: mean_in_slot(world, slot, arm, asked))
 # fresh_mean(reservoir, bits) -> mean.
 fresh_mean = verb("fresh_mean")
 # fresh_mean_in(reservoir, bits, round) -> the same, of a reservoir that is another in every round.
@@ -194,12 +201,24 @@ reward_of = verb("reward_of")
 
 # record(log, round, choice, mean, next_mean, reward, episode, drawn) -> None.
 record = verb("record")
+# keep_simple_regret(log, policy, world, round, top, out, row, checkpoint) -> None. After the round of a checkpoint;
+# nothing, unless the log is one that asks for recommendations.
+keep_simple_regret = verb(
+    "keep_simple_regret", default=lambda log, policy, world, played, top, out, row, checkpoint: None
+)
 
 
 @kernel
 def no_choice(round: int) -> Choice:
     """For ``ask_among``: none of those."""
     return Choice(slot=-1, arm=-1, probability=1.0, block=1, round=round)
+
+
+@kernel
+def mean_in_slot(world: Any, slot: int, arm: int, round: int) -> float:
+    """What a world with ``visits`` and ``means`` has in a slot; of an arm that was never played, its first mean."""
+    visit, mean = load_both(world.visits, world.means, slot)
+    return mean if visit >> 32 == arm else preview(world, arm, round)
 
 
 @kernel

@@ -20,7 +20,7 @@ from .replication import Job, Run
 from .reservoirs import Reservoir
 from .results import Result
 from .specs import checked_seed, count, flag
-from .trace import COLUMNS
+from .trace import COLUMNS, columns_kept
 from .world import World
 
 LONGEST_RUN = 2**31 - 1
@@ -44,6 +44,7 @@ def simulate(
     threads: int | None = None,
     device: str = "cpu",
     log: bool = False,
+    recommend: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Play policies against a world, many times.
@@ -73,6 +74,9 @@ def simulate(
         ``manyarms[gpu]``) or ``"auto"``: the GPU if there is one. The result does not depend on it.
     log
         Whether to keep every round of every replication (64 bytes each).
+    recommend
+        Whether to ask at every checkpoint which arm the policy would recommend, and to keep its gap then: the column
+        ``"simple regret"``.
     progress
         Called now and then with the number of rounds played and the number in all.
 
@@ -90,7 +94,7 @@ def simulate(
     (3,)
     """
     named = named_policies(policies)
-    job = checked_job(world, horizon, replications, seed, checkpoints, log, len(named))
+    job = checked_job(world, horizon, replications, seed, checkpoints, log, len(named), recommend)
     warn_of_low_top(world)
     threads = usable_cores() if threads is None else count("simulate", "threads", threads)
     device = chosen_device(device)
@@ -128,11 +132,13 @@ def memory() -> float:
         return math.inf
 
 
-def check_memory(policies: int, replications: int, horizon: int, checkpoints: Any, log: bool) -> None:
+def check_memory(
+    policies: int, replications: int, horizon: int, checkpoints: Any, log: bool, recommend: bool = False
+) -> None:
     """Refuse what would not fit, before anything is played."""
     kept = checkpoints if isinstance(checkpoints, int) else DEFAULT_CHECKPOINTS
     kept = min(kept, horizon)
-    needed = 8.0 * policies * replications * kept * len(COLUMNS)
+    needed = 8.0 * policies * replications * kept * len(columns_kept(recommend))
     needed += BYTES_A_ROUND * policies * replications * horizon if log else 0.0
     if needed > memory():
         what = "a log of every round" if log else f"{kept:,} checkpoints"
@@ -144,7 +150,14 @@ def check_memory(policies: int, replications: int, horizon: int, checkpoints: An
 
 
 def checked_job(
-    world: object, horizon: object, replications: object, seed: object, checkpoints: Any, log: object, policies: int = 1
+    world: object,
+    horizon: object,
+    replications: object,
+    seed: object,
+    checkpoints: Any,
+    log: object,
+    policies: int = 1,
+    recommend: object = False,
 ) -> Job:
     """What ``simulate`` is asked to play, or an error that says what is wrong with it."""
     if not isinstance(world, World):
@@ -155,7 +168,8 @@ def checked_job(
         raise ValueError(f"simulate: horizon must be at most {LONGEST_RUN} (2^31 - 1), not {rounds}")
     times = count("simulate", "replications", replications)
     is_logged = flag("simulate", "log", log)
-    check_memory(policies, times, rounds, checkpoints, is_logged)
+    recommends = flag("simulate", "recommend", recommend)
+    check_memory(policies, times, rounds, checkpoints, is_logged, recommends)
     return Job(
         world=world,
         horizon=rounds,
@@ -163,6 +177,7 @@ def checked_job(
         seed=checked_seed(seed),
         checkpoints=checkpoint_rounds(checkpoints, rounds),
         log=is_logged,
+        recommend=recommends,
     )
 
 
@@ -176,12 +191,13 @@ def play_range(
     last: int,
     stop: NDArray[np.int64] | None = None,
     device: str = "cpu",
+    recommend: bool = False,
 ) -> NDArray[np.float64]:
     """Replications first … last - 1 of one policy, on one core or a GPU: the numbers that ``simulate`` would give them.
 
     Once ``stop[0]`` is not 0, only those that are finished are returned.
     """
-    job = Job(world, horizon, last - first, seed, checkpoints, first=first)
+    job = Job(world, horizon, last - first, seed, checkpoints, first=first, recommend=recommend)
     run = Run(policy, job)
     if device == "gpu":
         GPU(job, [run]).play_all([run])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .compiled import IS_COMPILING, IS_SIMULATED, compile_errors
 from .players import Player
 from .replication import Job, Run, States
-from .trace import Log
+from .trace import Log, log_in
 
 DEVICES = ("cpu", "gpu", "auto")
 
@@ -159,8 +159,8 @@ class GPU(Player):
         done = finished.copy_to_host(stream=stream)
         self.fetch(run, rows, out, stream)
         run.finished[rows] = done
-        if isinstance(logs, Log):
-            columns = [cuda.unpacked(column) for column in logs]
+        if self.job.log:
+            columns = [cuda.unpacked(column) for column in log_in(logs)]
             for place in np.flatnonzero(done):
                 run.logs[int(rows[place])] = Log(*(np.ascontiguousarray(column[place]) for column in columns))
 

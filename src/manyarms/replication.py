@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiled import compile_errors, kernel, loop
-from .contract import Counts, ask, begin, counts, deliver, is_cramped, observe, pull, record
+from .contract import Counts, ask, begin, counts, deliver, is_cramped, keep_simple_regret, observe, pull, record
 from .policies.base import Policy, check_feedback, checked_slots
 from .post import NoPost, Post, Queue, new_post
 from .specs import own_errors
 from .streams import policy_key, replication_key
-from .trace import COLUMNS, Log, NoLog, new_log
+from .trace import Log, NoLog, Recommending, columns_kept, log_in, new_log
 from .world import World
 
 ROUNDS_BETWEEN_LOOKS = 1 << 20
@@ -51,7 +51,7 @@ def play_replication(
     row: int,
     stop: NDArray[np.int64],
 ) -> bool:
-    """Play one replication into ``out[row]``, one row of COLUMNS for each checkpoint.
+    """Play one replication into ``out[row]``, one row of numbers for each checkpoint.
 
     ``stop`` is looked at now and then: once it is not 0, the replication is left; False then, or if the policy's
     arrays were too small.
@@ -73,6 +73,7 @@ def play_replication(
                 regret += top - mean
                 total += reward
         write_checkpoint(out, row, checkpoint, regret, total, counts(policy), world)
+        keep_simple_regret(log, policy, world, round, top, out, row, checkpoint)
     return not is_cramped(policy)
 
 
@@ -132,7 +133,7 @@ class States(NamedTuple):
     policy: Any
     world: Any
     post: NoPost | Queue | Post
-    log: Log | NoLog
+    log: Log | NoLog | Recommending
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,6 +147,7 @@ class Job:
     checkpoints: NDArray[np.int64]
     log: bool = False  # whether every round is kept
     first: int = 0  # the number of the first replication
+    recommend: bool = False  # whether the policy is asked at checkpoints what it would recommend
 
 
 class Run:
@@ -159,7 +161,7 @@ class Run:
         self.label = np.uint64(self.spec.digest())
         self.logs: dict[int, Log] = {}
         try:
-            self.out = np.zeros((job.replications, job.checkpoints.size, len(COLUMNS)))
+            self.out = np.zeros((job.replications, job.checkpoints.size, len(columns_kept(job.recommend))))
             self.finished = np.zeros(job.replications, dtype=bool)
         except (MemoryError, ValueError):  # NumPy's words for an array that is too big
             raise MemoryError(
@@ -175,7 +177,8 @@ class Run:
     def states(self, likely: bool = False) -> States:
         """States for one replication after another, unbegun; on request with room for most of them only."""
         horizon = self.job.horizon
-        log = new_log(horizon) if self.job.log else NoLog(unused=0.0)
+        log: Any = new_log(horizon) if self.job.log else NoLog(unused=0.0)
+        log = Recommending(log) if self.job.recommend else log
         policy, slots = (
             started(self.spec, horizon, "likely_start") if likely else (started(self.spec, horizon), self.slots)
         )
@@ -209,8 +212,8 @@ class Run:
                 np.zeros(1, dtype=np.int64) if stop is None else stop,
             )
         self.finished[first : first + finished] = True
-        if isinstance(states.log, Log) and finished == last - first:
-            self.logs[last - 1] = states.log
+        if self.job.log and finished == last - first:
+            self.logs[last - 1] = log_in(states.log)
         return int(finished)
 
 
@@ -224,11 +227,13 @@ def replicate(
     first: int = 0,
     checkpoints: Sequence[int] | NDArray[np.int64] | None = None,
     log: bool = False,
+    recommend: bool = False,
     loop: Callable[..., int] | None = None,
 ) -> Run:
     """Play replications ``first``, first + 1, … of one policy on this core; ``loop`` is as for ``Run.play``.
 
-    Numbers are kept at the checkpoints, or after the last round only, and a log of the last replication on request.
+    Numbers are kept at the checkpoints, or after the last round only, and a log of the last replication on request;
+    with ``recommend`` simple regret, too.
 
     Examples
     --------
@@ -238,6 +243,6 @@ def replicate(
     ((3, 1, 9), [True, True, True])
     """
     rounds = np.array([horizon] if checkpoints is None else checkpoints, dtype=np.int64)
-    run = Run(policy, Job(world, horizon, replications, seed, rounds, log, first))
+    run = Run(policy, Job(world, horizon, replications, seed, rounds, log, first, recommend))
     run.play(0, replications, loop=loop)
     return run

@@ -14,7 +14,7 @@ from .intervals import mean_and_half_width, means_and_half_widths
 from .policies.base import Policy
 from .specs import Spec
 from .tables import Table
-from .trace import COLUMNS, Log
+from .trace import COLUMNS, SIMPLE_REGRET, Log, columns_in
 from .world import World
 
 
@@ -32,7 +32,7 @@ class Result:
         The rounds at which numbers were kept.
     values
         By policy, an array of shape (replications, checkpoints, columns); the columns are
-        ``manyarms.trace.COLUMNS``.
+        ``manyarms.trace.COLUMNS``, and the simple regret if recommendations were asked for.
     replications
         By policy, the numbers of the finished replications: all, unless interrupted. Rows of two
         policies are paired where these numbers are the same.
@@ -72,7 +72,8 @@ class Result:
         column
             ``"regret"``, ``"reward"``, ``"restarts"``, ``"episodes"``, ``"blocks"``, ``"arms"``,
             ``"V"``, ``"V_R"``, ``"L"`` or ``"L_R"``, counted from the first round; or ``"reward a round"``, the average
-            from the first round on.
+            from the first round on; or ``"simple regret"``, of the arm that it would recommend then, if
+            ``simulate(…, recommend=True)`` was asked for it.
         """
         return column_of(self[policy], column, self.checkpoints)
 
@@ -109,7 +110,7 @@ class Result:
                 dict(zip(("mean regret", "± 95 %"), regret, strict=True)),
                 dict(zip((PER_ROUND, "± 95 % a round"), reward, strict=True)),
             )
-            for column in COLUMNS[2:]:
+            for column in columns_in(self[name])[2:]:
                 row[column] = float(self.final(name, column).mean()) if finished else math.nan
             rows.append(row)
         return Table(rows)
@@ -165,7 +166,7 @@ class Result:
         if column != "regret" or self.world.top == 1.0:
             ax.set_ylim(bottom=0)  # else regret may be negative
         ax.xaxis.set_major_formatter("{x:,.0f}")
-        ax.yaxis.set_major_formatter("{x:g}" if column == PER_ROUND else "{x:,.0f}")
+        ax.yaxis.set_major_formatter("{x:g}" if column in AT_A_TIME else "{x:,.0f}")
         ax.spines[["top", "right"]].set_visible(False)
         if ax.lines:
             ax.legend(frameon=False)
@@ -177,7 +178,7 @@ class Result:
         if not len(curves):
             return
         rounds = self.checkpoints
-        if column != PER_ROUND:  # which is nothing before the first round
+        if column not in AT_A_TIME:  # which are nothing before the first round
             rounds = np.concatenate([[0], rounds])
             first = 1.0 if column == "episodes" else 0.0
             curves = np.concatenate([np.full((len(curves), 1), first), curves], axis=1)
@@ -203,7 +204,8 @@ class Played(NamedTuple):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """The columns of numbers, with a row for each replication and checkpoint."""
-        numbers = dict(zip(COLUMNS, self.values.reshape(-1, len(COLUMNS)).T, strict=True))
+        names = columns_in(self.values)
+        numbers = dict(zip(names, self.values.reshape(-1, len(names)).T, strict=True))
         return {
             "replication": np.repeat(self.replications, self.rounds.size),
             "round": np.tile(self.rounds, len(self.replications)),
@@ -285,6 +287,9 @@ def plain_label(name: str) -> str:
 PER_ROUND = "reward a round"
 """The average reward from the first round on."""
 
+AT_A_TIME = (PER_ROUND, SIMPLE_REGRET)
+"""The columns that are not summed up from the first round on."""
+
 
 def column_of(values: NDArray[np.float64], column: str, rounds: NDArray[np.int64]) -> NDArray[np.float64]:
     """One number for each replication and checkpoint, which are ``rounds``; an episode ends with each restart."""
@@ -292,9 +297,11 @@ def column_of(values: NDArray[np.float64], column: str, rounds: NDArray[np.int64
         return values[:, :, COLUMNS.index("restarts")] + 1.0
     if column == PER_ROUND:
         return np.asarray(values[:, :, COLUMNS.index("reward")] / rounds, dtype=np.float64)
-    if column not in COLUMNS:
-        raise KeyError(f"no column {column!r}; there are {', '.join(COLUMNS)}, {PER_ROUND} and episodes")
-    return values[:, :, COLUMNS.index(column)]
+    kept = columns_in(values)
+    if column not in kept:
+        hint = "; ask for it with recommend=True" if column == SIMPLE_REGRET else ""
+        raise KeyError(f"no column {column!r}; there are {', '.join(kept)}, {PER_ROUND} and episodes{hint}")
+    return values[:, :, kept.index(column)]
 
 
 def regret_and_reward(regret_first: bool, regret: dict[str, Any], reward: dict[str, Any]) -> dict[str, Any]:

@@ -160,8 +160,8 @@ def _leaf_from_json(saved: Any, pattern: Any, where: str) -> Any:
     if isinstance(pattern, (int, np.integer)):
         if isinstance(saved, str):  # an unsigned word of an array, kept in a field for whole numbers
             return word_from_json(saved, where)
-        if isinstance(saved, bool) or not isinstance(saved, int):
-            raise SnapshotError(f"{where}: expected a whole number, not {saved!r:.60}")
+        if isinstance(saved, bool) or not isinstance(saved, int) or not -(2**63) <= saved < 2**63:
+            raise SnapshotError(f"{where}: expected a whole number of 64 bits, not {saved!r:.60}")
         return saved
     if saved in ("inf", "-inf", "nan"):
         return float(saved)

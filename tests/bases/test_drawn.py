@@ -10,7 +10,7 @@ from manyarms.contract import best_among, expected, revise
 from manyarms.states import copied, leaves
 from tests.bases.finite import begun
 
-DRAWN = [ma.TsallisINF(), ma.Exp3S(mixing=0.2), ma.Rexp3(variation=10.0)]
+DRAWN = [ma.TsallisINF(), ma.Exp3S(mixing=0.2), ma.Rexp3(variation=10.0), ma.BARBAR(scale=2.0**-10)]
 each = pytest.mark.parametrize("base", DRAWN, ids=lambda base: base.label())
 
 

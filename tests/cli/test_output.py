@@ -80,20 +80,20 @@ def test_errors_are_told_to_an_ascii_terminal():
 
 
 @pytest.mark.parametrize("command", ["report", "arena"])
-def test_pages_are_written_before_anything_is_printed(monkeypatch, tmp_path, command):
-    def full(*_, **__):
-        raise OSError("no space left")
+def test_pages_are_written_before_anything_is_printed(tmp_path, command):
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError("no space left")
 
-    if command == "report":
-        page = results_in(tmp_path / "tiny", "one") / "report.html"
-        monkeypatch.setattr("manyarms.cli.report.say", full)
-        assert main(["report", str(page.parent)]) == 2
-    else:
-        page = tmp_path / "arena.html"
-        whole, scores = test_arena.made_up(only="wear 4")
-        monkeypatch.setattr(arena_command, "say", full)
-        with pytest.raises(OSError, match="no space left"):
-            arena_command._show(whole, scores, page, None, "")
+    with contextlib.redirect_stdout(Full()):
+        if command == "report":
+            page = results_in(tmp_path / "tiny", "one") / "report.html"
+            assert main(["report", str(page.parent), "--format", "text"]) == 2
+        else:
+            page = tmp_path / "arena.html"
+            whole, scores = test_arena.made_up(only="wear 4")
+            with pytest.raises(OSError, match="no space left"):
+                arena_command._show(whole, scores, page, None, "")
     assert "</html>" in page.read_text(encoding="utf-8")
 
 

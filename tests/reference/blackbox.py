@@ -65,7 +65,7 @@ def blackbox(
                         losses += (tail.top if heard.before is None else heard.before) - heard.reward
                     base_hears(base, subsample.index(heard.ask.arm), heard, presumed)
                 elif heard.what == "settled" and heard.ask.arm in subsample:
-                    base.chance = heard.ask.probability
+                    base.chance, base.asked = heard.ask.probability, heard.ask.round
                     base.learn(subsample.index(heard.ask.arm), heard.reward)  # of an arm that stayed
                 elif heard.what in ("settled", "corrected"):
                     counts.ignored += 1

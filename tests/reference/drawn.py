@@ -8,7 +8,8 @@ from .squares import bits_at, uniform
 class Drawn:
     """``chances()`` says with what probability each place is drawn, ``estimate`` what is made of a reward."""
 
-    chance = 1.0  # of the ask that is heard of
+    chance = 1.0  # of the ask that is heard of …
+    asked = 0  # … and its round
 
     def __init__(self, arms, horizon, log_horizon, key):
         self.arms = arms

@@ -7,12 +7,13 @@ COLUMNS = ("regret", "reward", "restarts", "blocks", "arms", "V", "V_R", "L", "L
 LOG = ("arm", "mean", "next_mean", "reward", "probability", "block", "episode")
 
 
-def play(new_policy, world, rounds, ignored=None):
+def play(new_policy, world, rounds, ignored=None, simple=None):
     """Two lists with one entry for each round: the log, and the columns after that round.
 
     ``new_policy(counts)`` makes the generator, which is sent what it hears. A block is opened as soon as the one
     before it is over, so after the last round of a block the counts are those of the next. ``ignored``: a list that
-    gets the count of ignored rewards after each round.
+    gets the count of ignored rewards after each round. ``simple``: one that gets the gap of the arm that the twin would
+    recommend, which it puts into ``counts.recommended``.
     """
     ignored = [] if ignored is None else ignored
     counts = Counts()
@@ -31,6 +32,8 @@ def play(new_policy, world, rounds, ignored=None):
         log.append((arm, mean, after, reward, probability, block, episode))
         columns.append((regret, total, counts.restarts, counts.blocks, counts.arms, *variation(columns, log)))
         ignored.append(counts.ignored)
+        if simple is not None:
+            simple.append(world.top - world.now(counts.recommended, t + 1))
     return log, columns
 
 

@@ -36,6 +36,7 @@ def base_hears(base, place, heard, presumed):
     An open ask is a play that paid what the base expects, which ``presumed`` remembers; the answer replaces that.
     """
     base.chance = heard.ask.probability  # by which some bases weigh the reward
+    base.asked = heard.ask.round  # in which some have drawn more than the arm
     match heard.what:
         case "told":
             base.learn(place, heard.reward)

@@ -55,12 +55,12 @@ def new_twin(spec, setting):
     return all_twins()[name](spec, setting)
 
 
-def twin_run(spec, world_spec, rounds, seed, replication, ignored=None):
-    """The log and the columns of a twin's run; ``ignored`` is as for ``play``."""
+def twin_run(spec, world_spec, rounds, seed, replication, ignored=None, simple=None):
+    """The log and the columns of a twin's run; ``ignored`` and ``simple`` are as for ``play``."""
     world = NaiveWorld(world_spec, seed, replication)
     label = spec.with_horizon(rounds).digest()
     key = stream_key(replication_key(seed, replication), POLICY_STREAM, label)
-    return play(new_twin(spec, Setting(rounds, key, world)), world, rounds, ignored)
+    return play(new_twin(spec, Setting(rounds, key, world)), world, rounds, ignored, simple)
 
 
 def from_preset(spec, presets):

@@ -47,6 +47,10 @@ class NaiveWorld:
             self.plays[arm] = 0
         return self.means[arm]
 
+    def now(self, arm, t):
+        """The mean that an arm would have in round t; nothing is changed."""
+        return self.means[arm] if arm in self.means else self.drawn(bits_at(self.arm_key, arm, 0), t)
+
     def pull(self, arm, t):
         """The mean, the mean after the play, and the reward, which is drawn first."""
         mean = self.mean(arm, t)

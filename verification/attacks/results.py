@@ -8,9 +8,7 @@ traceback, and nothing that is waited for in vain.
 ``--size 1`` is 10,000 flips of result files and 50 kills; ``--seed`` says which.
 """
 
-import argparse
 import contextlib
-import copy
 import json
 import os
 import random
@@ -36,29 +34,14 @@ from manyarms.lab.running import chunks
 from manyarms.lab.running.contents import KEY, UNSIGNED
 from manyarms.lab.running.files import STUDY, read_json, sign
 
-TOO_LONG = 20.0
-"""Seconds after which something counts as hung; the longest takes less than one."""
+from .changes import cut, mutated, other_byte
+from .rows import Row, main, scaled
+from .trying import outcome, soon
+
+Damage = Callable[[bytes, random.Random], bytes]
 
 PIECE = 60
 """Rounds of a chunk here: one replication. Else a study with several would take long."""
-
-
-class Hung(BaseException):
-    """Something was waited for in vain. Not an error that anybody catches."""
-
-
-class Tally:
-    """How often an attack was tried, how often it held, and what happened the first time it did not."""
-
-    def __init__(self, attack: str) -> None:
-        self.row: dict[str, object] = {"attack": attack, "tries": 0, "held": 0, "else": ""}
-        self.tries = self.held = 0
-
-    def count(self, wrong: str) -> None:
-        """One more; nothing was wrong, or this."""
-        self.tries += 1
-        self.held += not wrong
-        self.row |= {"tries": self.tries, "held": self.held, "else": self.row["else"] or wrong}
 
 
 def attacks(seed: int, size: float) -> Iterator[dict[str, object]]:
@@ -71,18 +54,13 @@ def attacks(seed: int, size: float) -> Iterator[dict[str, object]]:
             finished, stopped = Finished(Path(place, "finished")), Stopped(Path(place, "stopped"))
             yield from flips(finished, stopped, dice, size)
             yield from rewrites(finished, dice, size)
-            yield metadata(finished, dice, times(1_000, size))
-            yield studies(finished, dice, times(500, size))
+            yield metadata(finished, dice, scaled(1_000, size))
+            yield studies(finished, dice, scaled(500, size))
             yield pipes(finished, stopped)
-            yield kills(Path(place, "killed"), dice, times(50, size))
-            yield edits(Path(place, "edited"), times(4, size))
+            yield kills(Path(place, "killed"), dice, scaled(50, size))
+            yield edits(Path(place, "edited"), scaled(4, size))
     finally:
         chunks.CHUNK_ROUNDS["cpu"] = usual
-
-
-def times(tries: int, size: float) -> int:
-    """How many tries of an attack."""
-    return max(1, round(tries * size))
 
 
 # ---------------------------------------------------------------- what is attacked
@@ -179,22 +157,6 @@ class Stopped(Finished):
         }
 
 
-@contextlib.contextmanager
-def soon() -> Iterator[None]:
-    """While this lasts, it does not last for ever."""
-
-    def stop(*_: object) -> None:
-        raise Hung
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, TOO_LONG)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def is_refused(path: Path) -> bool:
     """Whether a file is not read, and the error names it."""
     try:
@@ -205,22 +167,12 @@ def is_refused(path: Path) -> bool:
     return False
 
 
-def outcome(do: Callable[[], str]) -> str:
-    """What was wrong; an error that nobody was meant to see is."""
-    try:
-        return do()
-    except Hung:
-        return "hung"
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-
-
-def in_batches(tally: Tally, at: Finished, tries: int, damaged: Callable[[bytes], bytes]) -> dict[str, object]:
+def in_batches(row: Row, at: Finished, tries: int, damaged: Damage, dice: random.Random) -> dict[str, object]:
     """Damage all files at once, run the study again, and so on until there were so many tries."""
-    while tally.tries < tries:
-        names = list(at.files)[: tries - tally.tries]
+    while row.tries < tries:
+        names = list(at.files)[: tries - row.tries]
         for name in names:
-            at.files[name].write_bytes(damaged(at.good[name]))
+            at.files[name].write_bytes(damaged(at.good[name], dice))
         found: dict[str, str] = {}
 
         def look(found: dict[str, str] = found, names: list[str] = names) -> str:
@@ -231,8 +183,8 @@ def in_batches(tally: Tally, at: Finished, tries: int, damaged: Callable[[bytes]
         if wrong:
             at.restore()
         for name in names:
-            tally.count(wrong or found[name])
-    return tally.row
+            row.note(wrong or found[name])
+    return row.values()
 
 
 # ---------------------------------------------------------------- bytes
@@ -241,24 +193,19 @@ def in_batches(tally: Tally, at: Finished, tries: int, damaged: Callable[[bytes]
 def flips(finished: Finished, stopped: Stopped, dice: random.Random, size: float) -> Iterator[dict[str, object]]:
     """Bytes become others, and files shorter or longer."""
 
-    def flipped(data: bytes) -> bytes:
-        place = dice.randrange(len(data))
-        return data[:place] + bytes([data[place] ^ dice.randrange(1, 256)]) + data[place + 1 :]
-
-    def cut(data: bytes) -> bytes:
-        return data[: dice.randrange(len(data))]
-
-    def smeared(data: bytes) -> bytes:
+    def smeared(data: bytes, dice: random.Random) -> bytes:
         place, length = dice.randrange(len(data)), dice.randrange(1, 512)
         other = dice.choice([bytes(length), b"\xff" * length, dice.randbytes(length), b""])
         changed = data[:place] + other + data[place + length :]
         return changed if changed != data else data + b"\0"
 
-    yield in_batches(Tally("a byte of a result file is flipped"), finished, times(10_000, size), flipped)
-    yield in_batches(Tally("a byte of a chunk is flipped"), stopped, times(2_000, size), flipped)
-    yield in_batches(Tally("a result file is cut off"), finished, times(1_000, size), cut)
-    yield in_batches(Tally("a chunk is cut off"), stopped, times(200, size), cut)
-    yield in_batches(Tally("bytes of a result file are replaced, added or lost"), finished, times(1_000, size), smeared)
+    yield in_batches(Row("a byte of a result file is flipped"), finished, scaled(10_000, size), other_byte, dice)
+    yield in_batches(Row("a byte of a chunk is flipped"), stopped, scaled(2_000, size), other_byte, dice)
+    yield in_batches(Row("a result file is cut off"), finished, scaled(1_000, size), cut, dice)
+    yield in_batches(Row("a chunk is cut off"), stopped, scaled(200, size), cut, dice)
+    yield in_batches(
+        Row("bytes of a result file are replaced, added or lost"), finished, scaled(1_000, size), smeared, dice
+    )
 
 
 # ---------------------------------------------------------------- rewritten files
@@ -293,25 +240,27 @@ def rewrites(finished: Finished, dice: random.Random, size: float) -> Iterator[d
     """Files are written again by somebody else, with what they said of themselves, or signed for what they hold."""
     names = list(finished.files)
     for is_signed in (False, True):
-        tally = Tally(f"a result file is rewritten{' and signed again' if is_signed else ''}: {len(REWRITES)} ways")
-        for number in range(times(10, size) * len(REWRITES)):
+        row = Row(f"a result file is rewritten{' and signed again' if is_signed else ''}: {len(REWRITES)} ways")
+        for number in range(scaled(10, size) * len(REWRITES)):
             name = dice.choice(names)
             change = list(REWRITES.values())[number % len(REWRITES)]
             rewrite(finished.files[name], change, is_signed)
             how = list(REWRITES)[number % len(REWRITES)]
             wrong = outcome(lambda name=name: finished.wrong_after([name])[name])
-            tally.count(wrong and f"{how}: {wrong}")
+            row.note(wrong and f"{how}: {wrong}")
             finished.restore()
-        yield tally.row
-    yield in_batches(Tally("statistics in a result file are changed"), finished, times(200, size), other_statistics)
-    tally = Tally("two result files change places")
-    for _ in range(times(50, size)):
+        yield row.values()
+    yield in_batches(
+        Row("statistics in a result file are changed"), finished, scaled(200, size), other_statistics, dice
+    )
+    row = Row("two result files change places")
+    for _ in range(scaled(50, size)):
         one, other = dice.sample(names, 2)
         finished.files[one].write_bytes(finished.good[other])
         finished.files[other].write_bytes(finished.good[one])
-        tally.count(outcome(lambda: swapped_wrong(finished)))
+        row.note(outcome(lambda: swapped_wrong(finished)))
         finished.restore()
-    yield tally.row
+    yield row.values()
 
 
 def swapped_wrong(finished: Finished) -> str:
@@ -337,7 +286,7 @@ def forge(path: Path, table: Any, text: str, is_signed: bool = True) -> None:
         sign(path)
 
 
-def other_statistics(data: bytes) -> bytes:
+def other_statistics(data: bytes, _dice: random.Random) -> bytes:
     """A file whose footer says another largest regret."""
     [length] = struct.unpack("<I", data[-8:-4])
     footer = data[-8 - length :]
@@ -349,46 +298,10 @@ def other_statistics(data: bytes) -> bytes:
 
 # ---------------------------------------------------------------- what files say
 
-WEIRD = (
-    *("1e400", "-1e400", "NaN", "1e308", "2147483647", "-1", "0.5", "1" * 5_000, str(2**70)),
-    *("null", "true", '"text"', '""', '"../../elsewhere"', r'"\ud800"', "[]", "{}", "[" * 100_000 + "]" * 100_000),
-    *("[" * 300 + "]" * 300, '{"type": "World"}'),
-)
-"""JSON texts that stand where others belong."""
-
-
-def paths_in(values: Any, so_far: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The ways to all parts of JSON values."""
-    if so_far:
-        yield so_far
-    parts = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
-    for key, part in parts:
-        yield from paths_in(part, (*so_far, key))
-
-
-def mutated(values: Any, dice: random.Random, *, untouched: tuple[str, ...] = ()) -> tuple[str, str]:
-    """What was done, and the JSON text of values with one part lost or replaced by something weird."""
-    while True:
-        way = dice.choice([way for way in paths_in(values) if way[0] not in untouched])
-        changed = copy.deepcopy(values)
-        part = changed
-        for key in way[:-1]:
-            part = part[key]
-        weird = dice.choice([*WEIRD, ""])
-        if weird:
-            part[way[-1]] = "@@"
-        else:
-            del part[way[-1]]
-        text = json.dumps(changed, sort_keys=True).replace('"@@"', weird)
-        with contextlib.suppress(ValueError, RecursionError):
-            if json.loads(text) == values:
-                continue
-        return f"{'.'.join(map(str, way))} = {weird[:20] or 'nothing'}", text
-
 
 def metadata(finished: Finished, dice: random.Random, tries: int) -> dict[str, object]:
     """What a file says of itself is changed, and signed; not its version, of which nobody can say that it is wrong."""
-    tally = Tally("what a result file says of itself is changed, and signed again")
+    row = Row("what a result file says of itself is changed, and signed again")
     alone = finished.folder / "alone.parquet"
     for number in range(tries):
         name = list(finished.files)[number % len(finished.files)]
@@ -409,14 +322,14 @@ def metadata(finished: Finished, dice: random.Random, tries: int) -> dict[str, o
             return "not made anew" * (not is_same) or "not named" * (not is_named)
 
         wrong = outcome(look)
-        tally.count(wrong and f"{done}: {wrong}")
+        row.note(wrong and f"{done}: {wrong}")
         finished.restore()
-    return tally.row
+    return row.values()
 
 
 def studies(finished: Finished, dice: random.Random, tries: int) -> dict[str, object]:
     """The study beside its results is changed: a byte, or what it says."""
-    tally = Tally(f"{STUDY} is changed: a byte, or what it says")
+    row = Row(f"{STUDY} is changed: a byte, or what it says")
     good = json.loads(finished.json)
     path = finished.home / STUDY
     for number in range(tries):
@@ -441,19 +354,19 @@ def studies(finished: Finished, dice: random.Random, tries: int) -> dict[str, ob
             return "not made anew" * (not is_same) or "not named" * (is_changed and not is_named)
 
         wrong = outcome(look)
-        tally.count(wrong and f"{done}: {wrong}")
+        row.note(wrong and f"{done}: {wrong}")
         finished.restore()
-    return tally.row
+    return row.values()
 
 
 def pipes(finished: Finished, stopped: Stopped) -> dict[str, object]:
     """A pipe that nobody writes to stands in place of a file."""
-    tally = Tally("a pipe stands in place of a result, a chunk, the study or the lock")
+    row = Row("a pipe stands in place of a result, a chunk, the study or the lock")
     for at in (finished, stopped):
         name, path = next(iter(at.files.items()))
         path.unlink()
         os.mkfifo(path)
-        tally.count(outcome(lambda at=at, name=name: at.wrong_after([name])[name]))
+        row.note(outcome(lambda at=at, name=name: at.wrong_after([name])[name]))
         at.restore()
     for name in (STUDY, ".lock"):
         path = finished.home / name
@@ -467,10 +380,10 @@ def pipes(finished: Finished, stopped: Stopped) -> dict[str, object]:
                 said = [str(error)]
             return "not named" * (not any(name in text for text in said))
 
-        tally.count(outcome(look))
+        row.note(outcome(look))
         path.unlink(missing_ok=True)
         finished.restore()
-    return tally.row
+    return row.values()
 
 
 # ---------------------------------------------------------------- runs
@@ -522,7 +435,7 @@ def bytes_below(folder: Path) -> dict[str, bytes]:
 
 def kills(folder: Path, dice: random.Random, tries: int) -> dict[str, object]:
     """A run is killed, and run again."""
-    tally = Tally("manyarms run is killed (SIGKILL), and run again")
+    row = Row("manyarms run is killed (SIGKILL), and run again")
     folder.mkdir()
     (folder / "study.toml").write_text(TOML)
     started(folder).communicate()  # what has to be compiled is compiled
@@ -533,7 +446,7 @@ def kills(folder: Path, dice: random.Random, tries: int) -> dict[str, object]:
     lasts = time.perf_counter() - begun
     undisturbed = bytes_below(folder / "results")
     study = read_study(folder / "study.toml")
-    while tally.tries < tries:
+    while row.tries < tries:
         shutil.rmtree(folder / "results", ignore_errors=True)
         process = started(folder)
         time.sleep(dice.uniform(0.0, lasts))
@@ -550,8 +463,8 @@ def kills(folder: Path, dice: random.Random, tries: int) -> dict[str, object]:
                 return f"something was damaged: {seen[0].message}"
             return "other bytes" * (bytes_below(folder / "results") != undisturbed)
 
-        tally.count(outcome(look))
-    return tally.row
+        row.note(outcome(look))
+    return row.values()
 
 
 OWN = """
@@ -566,7 +479,7 @@ class AttackedPlay(UniformPlay):
 
 def edits(folder: Path, tries: int) -> dict[str, object]:
     """The module that a policy is from is edited while it is played."""
-    tally = Tally("sources are edited while a run goes on")
+    row = Row("sources are edited while a run goes on")
     for number in range(tries):
         place = folder / str(number)
         place.mkdir(parents=True)
@@ -585,21 +498,9 @@ def edits(folder: Path, tries: int) -> dict[str, object]:
             again = started(place, "--import", "attacked").communicate()[1]
             return f"and once more: {again}" if again else ""
 
-        tally.count(outcome(look))
-    return tally.row
-
-
-def main() -> None:
-    """Attack, and print a table."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--size", type=float, default=1.0)
-    options.add_argument("--seed", type=int, default=1)
-    given = options.parse_args()
-    begun = time.perf_counter()
-    for row in attacks(given.seed, given.size):
-        print(f"{row['held']:>6} of {row['tries']:>6} held: {row['attack']}  {row['else']}", flush=True)
-    print(f"{time.perf_counter() - begun:.0f} s")
+        row.note(outcome(look))
+    return row.values()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(attacks, __doc__))

@@ -869,6 +869,30 @@ class Bandit(Chooser, TakesTurns):
         return looking.explained(self)
 
     @one_at_a_time
+    def recommend(self) -> Any:
+        """Which item to go on with if nothing more could be learned: its key; without items, the arm.
+
+        What that is each policy says for itself; most that do not: what they would ask for next. If that item cannot be
+        asked for (it was withdrawn or paused) or was never asked for, it is the best one that the policy knows and that
+        can be; None if there is none. Nothing is changed, and the policy hears nothing of it.
+
+        Examples
+        --------
+        >>> import manyarms as ma
+        >>> bandit = ma.Bandit(ma.QRM2(), seed=7, items=["red", "green", "blue"])
+        >>> for _ in range(60):
+        ...     decision = bandit.ask()
+        ...     _ = bandit.tell(decision, reward=float(decision.key == "green"))
+        >>> bandit.recommend()
+        'green'
+        >>> bandit.withdraw("green")
+        >>> bandit.recommend()
+        'red'
+        """
+        item = self._recommended()
+        return None if item is None else item.key
+
+    @one_at_a_time
     def table(self) -> Any:
         """All items with what is known of them, the most asked for of late first: a pandas frame.
 
@@ -1029,6 +1053,8 @@ class Bandit(Chooser, TakesTurns):
             bandit = cls.from_json(found.snapshot, clock=clock)
             for place, event in enumerate(found.events):
                 saving.replay(bandit, event, f"{journal}, line {place + 2}")
+            if found.events:
+                saving.check_goes_on(bandit)
             bandit._catalogue.segments = checked_segments(segments)
             if items is not None or (segments and bandit._catalogue.has_items):
                 bandit._catalogue.take_again(items)

@@ -24,6 +24,7 @@ from .items import (
     Predicate,
     Queue,
     entries_of,
+    in_short,
     is_finite,
     key_and_payload,
     key_from_json,
@@ -86,9 +87,9 @@ class Catalogue:
         try:
             return self.items[key]
         except KeyError:
-            raise KeyError(f"{by}: no item has the key {key!r:.80}; nothing was changed") from None
+            raise KeyError(f"{by}: no item has the key {in_short(key)}; nothing was changed") from None
         except TypeError:
-            raise TypeError(f"{by}: give the key of one item, not {key!r:.80}; nothing was changed") from None
+            raise TypeError(f"{by}: give the key of one item, not {in_short(key)}; nothing was changed") from None
 
     def add(
         self, items: Any, first: bool, merges: bool, before: Callable[[list[Any]], None] = lambda keys: None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contract import VERBS, Choice, draw, no_choice, recall, release, supply
+from ..contract import VERBS, Choice, ask_among, draw, no_choice, recall, recommend, release, supply
 from ..specs import plain_number
 from ..streams import bits_at, follow, index_below, replication_key, stream_key, uniform
 from .catalogue import Catalogue
@@ -188,6 +188,21 @@ class Chooser(Listener):
         if fresh is not None:
             return Asked(How.OUTSIDE, plan, fresh.key, 1.0, False)
         return Asked(How.OUTSIDE, plan, self._any(wish, plan.round).key, 1.0 / self._number_here(wish), is_out)
+
+    def _recommended(self) -> Item | None:
+        """The item of the arm that the policy would recommend, or else the best of its items that are here."""
+        state, catalogue = self._state, self._catalogue
+        choice = recommend(state, self.asked + 1)
+        item = catalogue.arms.get(int(choice.arm))
+        if item is not None and item.is_here:
+            return item
+        if not catalogue.has_items:
+            return Item(int(choice.arm))
+        known = self._mask(self.policy.arms_in_slots(state), None).known
+        if not known.any():
+            return None
+        choice = ask_among(state, self.asked + 1, known, False)
+        return catalogue.arms.get(int(choice.arm)) if choice.slot >= 0 else None
 
     def _allowed(self, arms: Any, wish: Wish | None, has_fresh: bool) -> tuple[Any, int]:
         """Of the policy's slots, those whose items may be asked for; and the first whose arm has no item yet."""

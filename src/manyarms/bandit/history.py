@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..columns import RATES, columns_called, look_like_rates
 from ..specs import count
-from .items import WITHDRAWN, key_and_payload, key_to_json
+from .items import DEEPEST_KEY, WITHDRAWN, key_and_payload, key_to_json
 from .rewards import scaled_total
 
 if TYPE_CHECKING:
@@ -43,8 +43,10 @@ def with_keys(rows: Iterable[Any]) -> Iterable[Any]:
     return ((_as_tuple(row[0]), *row[1:]) for row in rows)
 
 
-def _as_tuple(key: Any) -> Any:
-    return tuple(map(_as_tuple, key)) if isinstance(key, list) else key
+def _as_tuple(key: Any, depth: int = 0) -> Any:
+    if not isinstance(key, list) or depth > DEEPEST_KEY:  # deeper ones are refused, as lists or as tuples
+        return key
+    return tuple(_as_tuple(part, depth + 1) for part in key)
 
 
 def warn_of_strangers(bandit: "Bandit", past: Past, items: Any) -> None:

@@ -21,6 +21,13 @@ def new_tag() -> str:
     return os.urandom(6).hex()
 
 
+def checked_tag(tag: Any, where: str) -> str:
+    """A tag that was saved."""
+    if not isinstance(tag, str) or not TAG.fullmatch(tag):
+        raise SnapshotError(f"{where}: expected twelve hex digits, not {tag!r:.60}")
+    return tag
+
+
 class Ids:
     """The tags of a bandit, each with the number of the first decision that has it."""
 
@@ -62,8 +69,7 @@ class Ids:
         """Take over what ``to_json`` gave, of a bandit that has made so many decisions."""
         last = 0
         for place, (first, tag) in enumerate(rows_from_json(saved, "tags", 2)):
-            if not isinstance(tag, str) or not TAG.fullmatch(tag):
-                raise SnapshotError(f"tags[{place}]: expected twelve hex digits, not {tag!r:.60}")
+            checked_tag(tag, f"tags[{place}]")
             if count("snapshot", f"tags[{place}]", first) <= last:
                 raise SnapshotError(f"tags[{place}]: {first} is not after {last}")
             if first > asked:

@@ -19,6 +19,9 @@ AFTER_FRESH = 2**61
 FEW = 64
 """Fewer that wait are not worth tidying up."""
 
+DEEPEST_KEY = 20
+"""Tuples in tuples of a key go no deeper."""
+
 RECENTLY = 1000
 """Recent asks are so many, or so: the weight of an older one falls by a thousandth with each."""
 
@@ -89,21 +92,40 @@ def key_and_payload(entry: Any) -> tuple[Hashable, Any]:
     key, payload = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, None)
     if hasattr(key, "dtype") and hasattr(key, "item") and not getattr(key, "shape", ()):
         key = key.item()  # NumPy's numbers and texts as Python's own, which JSON can hold
+    check_key(key)
     try:
         hash(key)
     except TypeError:
         raise TypeError(
-            f"Bandit: an item needs a key that can be looked up, such as text or a number, not {key!r:.80}; give "
+            f"Bandit: an item needs a key that can be looked up, such as text or a number, not {in_short(key)}; give "
             "pairs of a key and the item: (key, item)"
         ) from None
-    check_key(key)
     return key, payload
 
 
-def check_key(key: Any) -> None:
+def in_short(value: Any) -> str:
+    """The beginning of what Python writes for a value, whatever it is.
+
+    Examples
+    --------
+    >>> in_short("x" * 100)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    """
+    try:
+        return f"{value!r:.80}"
+    except RecursionError:
+        return f"a {type(value).__name__} with too much inside each other"
+
+
+def check_key(key: Any, depth: int = 0) -> None:
     """Refuse what could not be found again."""
+    if depth > DEEPEST_KEY:
+        raise ValueError(
+            f"Bandit: a key of an item holds tuples in tuples, more than {DEEPEST_KEY} deep; use text, whole "
+            "numbers, or tuples of these for keys, and give what they stand for as pairs: (key, item)"
+        )
     for part in key if isinstance(key, tuple) else ():
-        check_key(part)
+        check_key(part, depth + 1)
     if isinstance(key, float) and math.isnan(key):
         raise ValueError("Bandit: nan cannot be the key of an item, because it does not equal itself")
     if isinstance(key, str) and not key.isascii():
@@ -155,12 +177,14 @@ def key_to_json(key: Hashable) -> Any:
     )
 
 
-def key_from_json(saved: Any, where: str) -> Hashable:
+def key_from_json(saved: Any, where: str, depth: int = 0) -> Hashable:
     """The key that ``key_to_json`` wrote."""
+    if depth > DEEPEST_KEY:
+        raise SnapshotError(f"{where}: a key holds tuples in tuples, more than {DEEPEST_KEY} deep")
     if saved is None or isinstance(saved, (bool, int, str)):
         return saved
     if isinstance(saved, dict) and set(saved) == {"tuple"} and isinstance(saved["tuple"], list):
-        return tuple(key_from_json(part, where) for part in saved["tuple"])
+        return tuple(key_from_json(part, where, depth + 1) for part in saved["tuple"])
     if isinstance(saved, dict) and set(saved) == {"float"} and isinstance(saved["float"], (int, float)):
         return float(saved["float"])
     raise SnapshotError(f"{where}: expected the key of an item, not {saved!r:.60}")

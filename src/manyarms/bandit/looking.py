@@ -143,7 +143,8 @@ def lift(bandit: "Bandit") -> Lift:
     if chosen.plays and held_out.plays and in_units(held_out.mean) > 0.0 and in_units(chosen.mean) > 0.0:
         ratio = in_units(chosen.mean) / in_units(held_out.mean)
         errors = ((high - low) * tally.error / in_units(tally.mean) for tally in (chosen, held_out))
-        factor = math.exp(SURE * math.hypot(*errors))
+        spread = SURE * math.hypot(*errors)
+        factor = math.exp(spread) if spread < 700.0 else math.inf  # beyond all numbers
         ends = (ratio, ratio / factor, ratio * factor)
     return Lift(in_units(chosen.mean), in_units(held_out.mean), *ends, decisions=chosen.plays, held_out=held_out.plays)
 

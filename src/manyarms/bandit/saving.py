@@ -23,12 +23,14 @@ from ..snapshots import (
     with_fields_of,
     word_from_json,
 )
-from ..specs import count, number, plain_number, spec_from_json
-from .decisions import Asked, Limits, how_from_json
-from .items import HERE, Predicate, entries_of, key_and_payload, key_from_json, key_to_json
+from ..specs import count, fraction, number, one_of, plain_number, positive, spec_from_json
+from .decisions import Asked, Limits, choice_from_json, how_from_json
+from .ids import checked_tag
+from .items import HERE, PAUSED, WITHDRAWN, Predicate, entries_of, in_short, key_and_payload, key_from_json, key_to_json
 from .journal import is_line
 from .listener import FIRST_ROUNDS
-from .times import Clock
+from .rehearsal import check_goes_on, check_values
+from .times import Clock, checked_time
 
 if TYPE_CHECKING:
     from .bandit import Bandit
@@ -108,9 +110,9 @@ def from_json(
     kind: type[AnyBandit], values: Any, items: Any, segments: Mapping[str, Predicate] | None, clock: Clock
 ) -> AnyBandit:
     """The bandit that ``to_json`` described, in this version or an earlier one."""
-    check_version(values)
-    check_rule(values)
     try:
+        check_version(values)
+        check_rule(values)
         current, items = upgraded(values, items)
         bandit = kind(
             policy_from_json(current["policy"]),
@@ -124,10 +126,13 @@ def from_json(
         check_seal(values)
         if values["version"] == 2:
             bandit._defer_all()
+        check_goes_on(bandit)
     except SnapshotError:
         raise
     except KeyError as error:
         raise SnapshotError(f"the snapshot lacks {error.args[0]!r}") from None
+    except RecursionError:
+        raise SnapshotError("the snapshot cannot be read: too much is inside each other in it") from None
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from None
     if items is not None or (segments and bandit._catalogue.has_items):
@@ -169,7 +174,7 @@ def read_into(bandit: "Bandit", values: dict[str, Any]) -> None:
     bandit._arms_seen = count("snapshot", "arms_seen", values["arms_seen"], least=0)
     bandit._timeline.read(values["clock"])
     bandit._catalogue.read(values)
-    bandit.holdout = float(values["holdout"])
+    bandit.holdout = bandit._checked_holdout(values["holdout"])
     bandit._ids.read(values["tags"], bandit.asked)
     bandit._progress.read(values["progress"])
     for key, plays, total in rows_from_json(values["news"], "news", 3):
@@ -187,6 +192,7 @@ def read_into(bandit: "Bandit", values: dict[str, Any]) -> None:
     pattern = begun_policy(bandit.policy, bandit._rounds, bandit.seed, bandit.replication)
     state = values["state"] if values["version"] == VERSION else with_fields_of(values["state"], pattern)
     bandit._state = state_from_json(state, pattern)
+    check_values(bandit.policy, bandit._state, pattern)
     bandit._counts = counts(bandit._state)
     limits = Limits(slots=bandit.policy.slots(bandit._rounds), blocks=bandit._counts.blocks, asked=bandit.asked)
     bandit._open.read(values["open"], limits)
@@ -290,8 +296,40 @@ def asked_to_json(asked: Asked) -> list[Any]:
 
 def _ask_again(bandit: "Bandit", how: Any, choice: Any, key: Any, probability: Any, is_out: Any, tag: Any) -> None:
     bandit._defer_newest()
-    asked = Asked(how_from_json(how, "how"), Choice(*choice), key_from_json(key, "key"), probability, is_out)
-    bandit._carry_out(asked, tag)
+    chance = positive("Bandit.recover", "probability", probability)
+    asked = Asked(how_from_json(how, "how"), _plan(bandit, choice), key_from_json(key, "key"), chance, bool(is_out))
+    bandit._carry_out(asked, checked_tag(tag, "tag"))
+
+
+def _plan(bandit: "Bandit", choice: Any) -> Choice:
+    """A choice that the policy can have made now: compiled kernels do not look whether it can."""
+    limits = Limits(slots=bandit.policy.slots(bandit._rounds), blocks=bandit._counts.blocks, asked=bandit.asked)
+    plan = choice_from_json(choice, "choice", limits)
+    if plan.round != bandit.asked + 1:
+        raise SnapshotError(f"decision {plan.round} does not come after decision {bandit.asked}")
+    if plan.slot >= 0 and bandit.policy.arms_in_slots(bandit._held)[plan.slot] != plan.arm:
+        raise SnapshotError(f"the arm {plan.arm} is not in slot {plan.slot}")
+    return plan
+
+
+def _open_number(bandit: "Bandit", decision: Any) -> int:
+    """The number of an open decision."""
+    found = count("Bandit.recover", "decision", decision)
+    if bandit._open.get(found) is None:
+        raise SnapshotError(f"decision {found} is not open")
+    return found
+
+
+def _share(value: Any) -> float:
+    """A reward from 0 to 1, as journals have them."""
+    return fraction("Bandit.recover", "reward", value)
+
+
+def _observe_again(bandit: "Bandit", key: Any, plays: Any, total: Any) -> None:
+    times, share = count("Bandit.recover", "plays", plays), number("Bandit.recover", "reward", total)
+    if not 0.0 <= share <= times:
+        raise SnapshotError(f"{share} is not the sum of {times} rewards")
+    bandit._observe(_item(bandit, key).key, times, share)
 
 
 def _prune_again(bandit: "Bandit") -> None:
@@ -305,10 +343,10 @@ def _item(bandit: "Bandit", key: Any) -> Any:
 
 EVENTS: dict[str, Callable[..., Any]] = {
     "ask": _ask_again,
-    "tell": lambda bandit, number, value: bandit._tell(number, value),
-    "time": lambda bandit, reading: bandit._look_at_clock(reading),
-    "correct": lambda bandit, number, value: bandit._correct(number, value),
-    "forget": lambda bandit, number: bandit._forget(number),
+    "tell": lambda bandit, decision, value: bandit._tell(_open_number(bandit, decision), _share(value)),
+    "time": lambda bandit, reading: bandit._look_at_clock(checked_time(reading)),
+    "correct": lambda bandit, decision, value: bandit._correct(decision, _share(value)),
+    "forget": lambda bandit, decision: bandit._forget(_open_number(bandit, decision)),
     "add": lambda bandit, keys, first: bandit.add(
         [(key_from_json(key, "key"), None) for key in keys], first=first, same_key="merge"
     ),
@@ -317,9 +355,11 @@ EVENTS: dict[str, Callable[..., Any]] = {
     "defer": lambda bandit: bandit._defer_newest(),
     "news": lambda bandit: bandit._take_news(),
     "prune": _prune_again,
-    "set aside": lambda bandit, key, state: bandit._set_aside(_item(bandit, key).key, state, "Bandit.recover"),
+    "set aside": lambda bandit, key, state: bandit._set_aside(
+        _item(bandit, key).key, one_of("Bandit.recover", "state", state, (PAUSED, WITHDRAWN)), "Bandit.recover"
+    ),
     "restore": lambda bandit, key: bandit._catalogue.bring_back(_item(bandit, key)),
-    "observe": lambda bandit, key, plays, total: bandit._observe(key_from_json(key, "key"), plays, total),
+    "observe": _observe_again,
 }
 
 
@@ -328,8 +368,8 @@ def replay(bandit: "Bandit", event: Any, where: str) -> None:
     try:
         name, *values = event
         EVENTS[name](bandit, *values)
-    except (TypeError, ValueError, KeyError, AssertionError, IndexError) as error:
-        raise SnapshotError(f"{where}: the event {event!r:.80} cannot be done again ({error})") from None
+    except (TypeError, ValueError, KeyError, AssertionError, IndexError, OverflowError, RecursionError) as error:
+        raise SnapshotError(f"{where}: the event {in_short(event)} cannot be done again ({error})") from None
 
 
 # ---------------------------------------------------------------- another policy

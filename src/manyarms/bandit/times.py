@@ -43,9 +43,7 @@ class Timeline:
                 f"Bandit: now was {before} in earlier calls, and is {here} in this one: two clocks would be mixed up. "
                 "Give it always or never, or a clock that goes with it (clock=…). Nothing was changed"
             )
-        reading = number("Bandit", "now", self.clock() if now is None else now)
-        if abs(reading) > FURTHEST:
-            raise ValueError(f"Bandit: now must be a time, in seconds for example, not {reading!r}")
+        reading = checked_time(self.clock() if now is None else now)
         self.is_told = now is not None
         return reading
 
@@ -68,4 +66,12 @@ class Timeline:
 
     def read(self, values: dict[str, Any]) -> None:
         """Take over what ``to_json`` gave."""
-        self.time, self.lost = (number("snapshot", f"clock.{name}", values[name]) for name in ("time", "lost"))
+        self.time, self.lost = (checked_time(values[name], "snapshot", f"clock.{name}") for name in ("time", "lost"))
+
+
+def checked_time(value: Any, owner: str = "Bandit", name: str = "now") -> float:
+    """A reading of a clock."""
+    reading = number(owner, name, value)
+    if abs(reading) > FURTHEST:
+        raise ValueError(f"{owner}: {name} must be a time, in seconds for example, not {reading!r}")
+    return reading

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .decisions import Decision
-from .items import Item, Pool, Predicate, kind_of
+from .items import Item, Pool, Predicate, in_short, kind_of
 
 if TYPE_CHECKING:
     from .catalogue import Catalogue
@@ -97,12 +97,12 @@ def _keys(name: str, keys: Any, kinds: Collection[str]) -> Collection[Hashable]:
             is_of_decisions = bool(keys) and isinstance(keys[0], Decision)
             keys = frozenset(one.key for one in keys) if is_of_decisions else frozenset(keys)
         except (TypeError, AttributeError) as error:
-            raise TypeError(f"Bandit.ask: {name} must be keys of items, not {keys!r:.80} ({error})") from None
+            raise TypeError(f"Bandit.ask: {name} must be keys of items, not {in_short(keys)} ({error})") from None
     first = next(iter(keys), None)
     if first is not None and kinds and kind_of(first) not in kinds:
         raise TypeError(
-            f"Bandit.ask: {name} holds {first!r:.60}, a {kind_of(first)}, but keys of this bandit are of another type "
-            f"({', '.join(sorted(kinds))}): it could never be one of them. Nothing was changed"
+            f"Bandit.ask: {name} holds {in_short(first)}, a {kind_of(first)}, but keys of this bandit are of another "
+            f"type ({', '.join(sorted(kinds))}): it could never be one of them. Nothing was changed"
         )
     found: Collection[Hashable] = keys
     return found

@@ -2,6 +2,7 @@
 
 from ..specs import exported
 from .asymptotic_ucb import AsymptoticUCB as AsymptoticUCB
+from .barbar import BARBAR as BARBAR
 from .base import Base as Base
 from .cusum_ucb import CUSUMUCB as CUSUMUCB
 from .d_ucb import DUCB as DUCB
@@ -14,6 +15,7 @@ from .kl_ucb import KLUCB as KLUCB
 from .kl_ucb_plus_plus import KLUCBPlusPlus as KLUCBPlusPlus
 from .m_ucb import MUCB as MUCB
 from .moss import MOSS as MOSS
+from .multi_layer_race import MultiLayerRace as MultiLayerRace
 from .raw_ucb import RAWUCB as RAWUCB
 from .rexp3 import Rexp3 as Rexp3
 from .rising_ucb import RisingUCB as RisingUCB

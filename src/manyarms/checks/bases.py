@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..bases import Base
-from ..contract import Choice, learn, pick, renew
+from ..contract import Choice, keyed, learn, pick, renew
 from ..states import copied
 from ..streams import policy_key
 from .promises import SEED, difference, hold, promise
@@ -14,8 +14,8 @@ from .promises import SEED, difference, hold, promise
 
 def _picks(base: Any, arms: int, horizon: float, rounds: int) -> Iterator[tuple[int, float]]:
     """Renew a base for a finite problem and play it; slot 0 is the worst, the last slot the best."""
-    base = renew(base, arms, horizon, float(np.log(horizon)))
     key = np.uint64(policy_key(SEED, 0))
+    base = keyed(renew(base, arms, horizon, float(np.log(horizon))), key)
     for round in range(1, rounds + 1):
         before = copied(base)
         slot, probability = pick(base, key, round)

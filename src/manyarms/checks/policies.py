@@ -7,7 +7,7 @@ import random
 import numpy as np
 
 from ..bandit import FIRST_PRUNING, FIRST_ROUNDS, Bandit, Decision, Told
-from ..contract import ask
+from ..contract import ask, recommend
 from ..engine import simulate
 from ..policies import Policy
 from ..policies.base import DOUBLING
@@ -16,7 +16,7 @@ from ..states import copied, types_of
 from ..world import World
 from .late import Heard, Messenger
 from .promises import SEED, Broken, difference, hold, promise, shapes_of
-from .runs import BUSY_WORLD, CHOICE, Trial, all_trials, in_company, same_logs, trials
+from .runs import BUSY_WORLD, CHOICE, Trial, all_trials, in_company, late_world_for, same_logs, trials
 
 
 def can_be_live(spec: Policy) -> bool:
@@ -34,6 +34,27 @@ def ask_changes_nothing(spec: Policy) -> None:
         hold(again == choice, f"round {trial.round}: {choice}, then {again}")
         changed = difference(before, trial.policy)
         hold(not changed, f"round {trial.round}: ask changed {changed}")
+
+
+@promise("policy")
+def recommendations_change_nothing(spec: Policy) -> None:
+    """It recommends an arm that was drawn and that is where it says, always the same, and that changes nothing."""
+    for world in (BUSY_WORLD, late_world_for(spec)):
+        trial = Trial(spec, 300, world=world)
+        asked: set[int] = set()
+        for choice in trial.choices():
+            before = copied(trial.policy)
+            named, again = recommend(trial.policy, trial.round), recommend(trial.policy, trial.round)
+            changed = difference(before, trial.policy)
+            hold(not changed, f"{trial.where}: recommend changed {changed}")
+            hold(named == again, f"{trial.where}: {named}, then {again}")
+            slot, arm = int(named.slot), int(named.arm)
+            hold(0 <= slot < trial.slots, f"{trial.where}: slot {slot} is recommended, of {trial.slots}")
+            drawn = trial.counts().arms
+            hold(0 <= arm < drawn, f"{trial.where}: arm {arm} is recommended, and {drawn} were drawn")
+            held = trial.world.visits[slot] >> 32
+            hold(arm not in asked or held == arm, f"{trial.where}: arm {arm} is not in slot {slot}, but arm {held}")
+            asked.add(int(choice.arm))
 
 
 @promise("policy")

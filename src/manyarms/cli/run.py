@@ -16,6 +16,7 @@ from .own import lab_with
     option("--seed", help="in place of the study's own"),
     "--jobs",
     option("--cluster", help="tcp://host:port of a Dask cluster, or local:N for N processes here"),
+    option("--wait", type=float, metavar="SECONDS", help="how long a cluster may have no worker; 600 if left out"),
     "--device --resume --dry-run",
     option("--json", help="rows for machines instead of a table"),
 )
@@ -32,7 +33,7 @@ def run(options: argparse.Namespace) -> None:
         else:
             print_rows([plan], as_json=False)
         return
-    paths = lab.run_with_bar(study, folder, **where)
+    paths = lab.run_with_bar(study, folder, **where, **given(options, "wait"))
     print_rows(lab.summary(lab.read_all(paths, study)), options.json)
     if not options.json:
         cells = paths[0].parent

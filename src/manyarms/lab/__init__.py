@@ -23,10 +23,12 @@ from .planning.plan import Plan as Plan
 from .planning.plan import plan as plan
 from .questions import bayati as _bayati  # noqa: F401, it adds studies, as all of these
 from .questions import coins as _coins  # noqa: F401
+from .questions import corrupted as _corrupted  # noqa: F401
 from .questions import kim as _kim  # noqa: F401
 from .questions import lower_bound as _lower_bound  # noqa: F401
 from .questions import remark_bounds as _remark_bounds  # noqa: F401
 from .questions import remarks as _remarks  # noqa: F401
+from .questions import simple_regret as _simple_regret  # noqa: F401
 from .questions.figure_1 import figure_1 as figure_1
 from .questions.figure_1_june import figure_1_june as figure_1_june
 from .questions.late import late_figure as late_figure

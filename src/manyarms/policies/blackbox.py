@@ -33,7 +33,7 @@ from ..arithmetic import power
 from ..bases.base import Base
 from ..bases.ucb import UCB, Greedy
 from ..compiled import kernel, place_in, rarely, replaced
-from ..contract import Choice, Counts, Nothing, begin, pick, plays_of, register, relocate, renew, verb
+from ..contract import Choice, Counts, Nothing, begin, keyed, pick, plays_of, register, relocate, renew, verb
 from ..contract import learn as base_learns
 from ..specs import Flag, Positive, among, number, of_kind
 from ..streams import UNSET_KEY
@@ -274,7 +274,7 @@ def open_block(state: BlackboxState, rank: int, start: ColdStart | WarmStart) ->
         tails.watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
-        base=renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base)),
+        base=keyed(renew(state.base, size, base_horizon, logarithm(base_horizon, settings.log_base)), state.key),
         tail=tails.opened(tail, size),
         start=start,
         first_arm=state.counts.arms - kept,
@@ -306,6 +306,12 @@ def ask_among(state: BlackboxState, round: int, allowed: Any, has_fresh: bool) -
     choice = blocks.ask_the_base_among(state, round, allowed, has_fresh)
     if choice.slot < 0:
         return choice
+    return replaced(choice, arm=arm_in(state.start, state.first_arm, choice.slot))
+
+
+def recommend(state: BlackboxState, round: int) -> Choice:
+    """The arm that the base has played most in this block."""
+    choice = blocks.recommend_of_base(state, round)
     return replaced(choice, arm=arm_in(state.start, state.first_arm, choice.slot))
 
 
@@ -413,6 +419,7 @@ blocks.register_policy(
     begin=begin_blackbox,
     ask=ask,
     ask_among=ask_among,
+    recommend=recommend,
     tell=tell,
     defer=defer,
     settle=settle,

@@ -24,6 +24,7 @@ from ..contract import (
     learn,
     no_choice,
     pick,
+    plays_of,
     register,
     revise,
     tell,
@@ -163,6 +164,19 @@ def ask_the_base_among(state: Any, round: int, allowed: Any, has_fresh: bool) ->
     return Choice(
         slot=slot, arm=state.first_arm + slot, probability=probability, block=state.counts.blocks, round=round
     )
+
+
+@kernel
+def recommend_of_base(state: Any, round: int) -> Choice:
+    """The arm that the base has played most in this block, the first of several."""
+    best = 0
+    most = plays_of(state.base, 0)
+    for slot in range(1, state.block.size):
+        plays = plays_of(state.base, slot)
+        if plays > most:
+            best = slot
+            most = plays
+    return Choice(slot=best, arm=state.first_arm + best, probability=1.0, block=state.counts.blocks, round=round)
 
 
 @kernel

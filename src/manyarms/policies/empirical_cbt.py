@@ -119,7 +119,7 @@ class EmpiricalCBT(Policy):
         return blocks.explained_block(state) | {
             "arms": len(self.kept_arms(state)),
             "target": target_of(state),
-            "missed_an_arm": state.missed,
+            "missed_an_arm": bool(state.missed),
         }
 
 
@@ -227,4 +227,13 @@ def with_next_arm(state: EmpiricalCBTState) -> EmpiricalCBTState:
     )
 
 
-blocks.register_policy(EmpiricalCBTState, begin=begin, ask=ask, tell=tell)
+def recommend(state: EmpiricalCBTState, round: int) -> Choice:
+    """The arm with the most plays of those that are kept, the one in the lowest slot of several."""
+    best = state.slot
+    for slot in range(state.block.size):
+        if state.arms[slot] >= 0 and (state.arms[best] < 0 or state.plays[slot] > state.plays[best]):
+            best = slot
+    return Choice(slot=best, arm=state.arms[best], probability=1.0, block=state.counts.blocks, round=round)
+
+
+blocks.register_policy(EmpiricalCBTState, begin=begin, ask=ask, recommend=recommend, tell=tell)

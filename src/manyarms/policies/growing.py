@@ -21,6 +21,7 @@ from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts, expected, no_choice, verb
 from . import blocks
 from .base import Policy
+from .recommending import most_played
 
 # traits_of(formula, plays, total, squares) -> three numbers, of an arm with so many plays, rewards and squares of them.
 traits_of = verb("traits_of")
@@ -201,6 +202,11 @@ def ask_growing_among(state: GrowingState, round: int, allowed: Any, has_fresh: 
     return chosen(best, round) if best >= 0 else no_choice(round)
 
 
+def recommend_growing(state: GrowingState, round: int) -> Choice:
+    """The arm that was played most."""
+    return chosen(most_played(state.rewards, state.counts.arms), round)
+
+
 def tell_growing(state: GrowingState, choice: Choice, reward: float) -> GrowingState:
     """One more play of its arm."""
     count(state, choice.slot, 1, reward, reward * reward)
@@ -237,6 +243,7 @@ blocks.register_policy(
     begin=begin_growing,
     ask=ask_growing,
     ask_among=ask_growing_among,
+    recommend=recommend_growing,
     recall=recall_growing,
     tell=tell_growing,
     defer=defer_growing,

@@ -37,6 +37,9 @@ def checked_growth(owner: str, name: str, growth: Any) -> float:
     return result
 
 
+Growth01 = Annotated[float, checked_growth]
+
+
 @dataclasses.dataclass(frozen=True)
 class IMOSS(Growing):
     """Anytime MOSS over t^growth arms in round t (Abraham, Nguyen & Devatine 2026).
@@ -61,7 +64,7 @@ class IMOSS(Growing):
 
     tried_with: ClassVar = ({"warmup": 5},)
 
-    growth: Annotated[float, checked_growth] = 0.5
+    growth: Growth01 = 0.5
     warmup: Count = 10
     alpha: Positive = 0.1
 

@@ -29,7 +29,7 @@ from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
 from ..bases.ucb import Greedy
 from ..compiled import kernel, rarely, replaced
-from ..contract import Choice, Counts, begin, renew, revise
+from ..contract import Choice, Counts, begin, keyed, renew, revise
 from ..contract import learn as base_learns
 from ..specs import Count, Positive, of_kind
 from ..streams import UNSET_KEY
@@ -103,7 +103,7 @@ def open_block(state: SubsampleState, rank: int) -> SubsampleState:
         tails.watch_fresh_arm(state.tail, slot)
     return replaced(
         state,
-        base=renew(state.base, size, float(length), natural_log(float(max(length, 2)))),
+        base=keyed(renew(state.base, size, float(length), natural_log(float(max(length, 2)))), state.key),
         tail=tail,
         first_arm=state.counts.arms,
         block=blocks.next_block(state.block, rank, length, size),
@@ -170,6 +170,7 @@ blocks.register_policy(
     begin=begin_subsample,
     ask=blocks.ask_the_base,
     ask_among=blocks.ask_the_base_among,
+    recommend=blocks.recommend_of_base,
     recall=recall,
     tell=tell,
     defer=defer,

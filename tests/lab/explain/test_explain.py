@@ -715,7 +715,7 @@ def test_it_fits_a_phone_and_paper(browser, file):
 def test_long_names_do_not_make_it_scroll_sideways(browser, tmp_path, uncompiled):
     name = "x" * 73
     study = lab.Study.of("long", {name: ma.UniformPlay()}, {name: ma.World(ma.Uniform())}, [60], 1)
-    path = lab.explain(study).write_page(tmp_path / "run.html", name)
+    path = lab.explain_study(study).write_page(tmp_path / "run.html", name)
     with browsers.opened(browser, path, viewport={"width": 400, "height": 800}) as page:
         assert name in page.locator("body").inner_text()
         assert page.evaluate("document.documentElement.scrollWidth") == 400

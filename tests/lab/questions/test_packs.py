@@ -30,7 +30,14 @@ KNOWN = {
     "berry-1997": coins.KNOWN_BERRY,
     "chan-hu-2018": coins.KNOWN_CHAN_HU,
 }
-REMARKS = ("remark-elimination", "remark-kappa-2", "remark-unplayed", "remark-blackbox-rates", "remark-probability")
+REMARKS = (
+    "remark-elimination",
+    "remark-kappa-2",
+    "remark-unplayed",
+    "remark-blackbox-rates",
+    "remark-probability",
+    "remark-corruption",
+)
 
 
 def log_of(policy, world, rounds, seed=2):

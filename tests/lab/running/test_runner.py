@@ -426,7 +426,7 @@ def test_chunks_are_listed_as_they_are_played():
         def submit(chunk):
             return executor.submit(runner.play_chunk, study, chunk)
 
-        for played, _ in enumerate(runner.play_on(submit, study, listing(), 2), 1):
+        for played, _ in enumerate(runner.play_on(runner.Players(submit, lambda: 2), study, listing()), 1):
             assert len(listed) <= played + 2
     assert played == 10
 
@@ -801,7 +801,7 @@ def test_on_a_cluster_with_a_worker_killed_the_bytes_are_the_same(tmp_path, monk
     monkeypatch.setitem(chunks.CHUNK_ROUNDS, "cpu", 1600)
     killed = []
     with cluster_executor("local:2") as executor:
-        client = executor._client
+        client = executor.client
 
         def kill_one(progress):
             if not killed:
@@ -819,7 +819,7 @@ def test_workers_that_lack_a_module_are_refused_before_anything_is_deleted(tmp_p
         pass
 
     @contextlib.contextmanager
-    def refusing(where, modules):
+    def refusing(where, modules, wait):
         raise ImportError(f"{where} lacks {list(modules)}")
         yield
 

@@ -348,8 +348,20 @@ def relocate_same(world: SameArmsState, source: int, target: int) -> None:
         births[target] = births[source]
 
 
+def present_mean_same(world: SameArmsState, slot: int, arm: int, round: int) -> float:
+    """An arm that was neither played nor moved has the first mean of its slot."""
+    return float(world.means[slot]) if world.visits[slot] >> 32 == arm else preview_world(world, slot, 1)
+
+
 # Only slots decide here; in a preview, an arm that has none yet is taken for one of the world as it is.
-contract.register(SameArmsState, begin=begin_world, pull=pull_same, relocate=relocate_same, preview=preview_world)
+contract.register(
+    SameArmsState,
+    begin=begin_world,
+    pull=pull_same,
+    relocate=relocate_same,
+    preview=preview_world,
+    present_mean=present_mean_same,
+)
 
 
 class UnboundedState(WorldState):

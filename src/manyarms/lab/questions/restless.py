@@ -75,20 +75,20 @@ class Restless(World):
 
 
 @kernel
-def bring_up(world: RestlessState, slot: int, arm: int, round: int) -> None:
-    """Let all rounds pass that the arm has waited for."""
+def mean_after_waiting(world: RestlessState, slot: int, arm: int, round: int) -> float:
+    """That of the arm in a slot when all rounds have passed that it has waited for."""
     mean = world.means[slot]
     for waited in range(world.reservoir.until[slot], round):
         play = contract.Play(round=waited, arm=arm, plays=WAITING + waited, mean=mean, reward=mean, key=world.drift_key)
         _, target = contract.moved(world.drift, play, world.reservoir)
         mean = min(max(target, 0.0), 1.0)
-    world.means[slot] = mean
+    return mean  # type: ignore[no-any-return]
 
 
 def pull_restless(world: RestlessState, slot: int, arm: int, round: int) -> tuple[WorldState, float, float, float]:
     """As in any world, once the arm is up to date."""
     if world.visits[slot] >> 32 == arm:
-        bring_up(world, slot, arm, round)
+        world.means[slot] = mean_after_waiting(world, slot, arm, round)
     world.reservoir.until[slot] = round + 1
     return pull_world(world, slot, arm, round)
 
@@ -99,6 +99,18 @@ def relocate_restless(world: RestlessState, source: int, target: int) -> None:
     world.reservoir.until[target] = world.reservoir.until[source]
 
 
+def present_mean_restless(world: RestlessState, slot: int, arm: int, round: int) -> float:
+    """As if it were played in this round; nothing is changed."""
+    if world.visits[slot] >> 32 == arm:
+        return mean_after_waiting(world, slot, arm, round)
+    return preview_world(world, arm, round)
+
+
 contract.register(
-    RestlessState, begin=begin_world, pull=pull_restless, relocate=relocate_restless, preview=preview_world
+    RestlessState,
+    begin=begin_world,
+    pull=pull_restless,
+    relocate=relocate_restless,
+    preview=preview_world,
+    present_mean=present_mean_restless,
 )

@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Iterator
 
 from ...engine import memory
-from ...trace import COLUMNS
 from ..studies.study import Cell, Study
 
 CHUNK_ROUNDS = {"cpu": 50_000_000, "gpu": 20_000_000_000}
@@ -36,7 +35,7 @@ class Chunk:
 
 def numbers_of(study: Study, cell: Cell) -> int:
     """How many numbers are kept of one replication of a cell."""
-    return study.rounds_kept(cell).size * len(COLUMNS)
+    return study.rounds_kept(cell).size * len(study.columns)
 
 
 def chunk_size(study: Study, index: int, device: str = "cpu") -> int:

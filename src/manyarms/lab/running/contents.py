@@ -5,7 +5,7 @@ Nothing is concluded from a file before that is certain, for anything may stand 
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ...trace import COLUMNS
+from ...trace import SIMPLE_REGRET, columns_kept
 
 FORMAT = 3
 """Earlier ones are still read. Their digest is of the values, and in format 2 also of what is said of them; files of
@@ -24,8 +24,10 @@ KEY = b"manyarms"
 UNSIGNED = "0" * 32
 """Stands in the place of a file's digest while that is computed."""
 
-WRITTEN = {"replication": pa.int64(), "round": pa.int64()} | dict.fromkeys(COLUMNS, pa.float64())
-"""The columns of a file, and their types."""
+
+def written(columns: Iterable[str]) -> dict[str, Any]:
+    """The columns of a file with these numbers, and their types."""
+    return {"replication": pa.int64(), "round": pa.int64()} | dict.fromkeys(columns, pa.float64())
 
 
 class BadFile(ValueError):
@@ -79,14 +81,15 @@ def contents_of(path: Path) -> Contents:
 def _columns(path: Path, file: Any, said: dict[str, Any]) -> Contents:
     """The columns of a file, which must be those that are written."""
     there = list(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
-    if there != list(WRITTEN.items()):
-        unlike = [name for name, _ in {*WRITTEN.items()} ^ {*there}]
+    columns = columns_kept(SIMPLE_REGRET in file.schema_arrow.names)
+    if there != list(written(columns).items()):
+        unlike = [name for name, _ in {*written(columns).items()} ^ {*there}]
         raise BadFile(
             f"{path} is damaged: its columns are not those that are written{f': {min(unlike)}' * bool(unlike)}"
         )
     replications, rounds = _column(file, "replication"), _column(file, "round")
-    rows = np.empty((len(rounds), len(COLUMNS)))  # now that it is certain how many there are
-    for place, name in enumerate(COLUMNS):  # one by one: there may be much of them
+    rows = np.empty((len(rounds), len(columns)))  # now that it is certain how many there are
+    for place, name in enumerate(columns):  # one by one: there may be much of them
         column = _column(file, name)
         if len(column) != len(rows):
             raise BadFile(f"{path} is damaged: its columns are not of one length")

@@ -28,7 +28,6 @@ from ...compiled import LOADED_SOURCES
 from ...intervals import mean_and_half_width
 from ...results import PER_ROUND, column_of, regret_and_reward
 from ...specs import modules_of, whole
-from ...trace import COLUMNS
 from ...version import __version__
 from ..studies.study import Cell, Study, checked_text, study_digest
 from .contents import (
@@ -54,7 +53,7 @@ class CellResult:
     study: Study  # as it was run; of a file that stands alone, a study of its one cell
     index: int  # which of its cells
     first: int  # the number of the first replication
-    values: NDArray[np.float64]  # (replications, checkpoints, columns); the columns are ``manyarms.trace.COLUMNS``
+    values: NDArray[np.float64]  # (replications, checkpoints, columns); the columns are those of the study
     version: str = __version__  # of the package that made it …
     sources: str = ""  # … and the digest of its sources
 
@@ -112,7 +111,7 @@ def write_result(path: Path, result: CellResult) -> None:
     replications, checkpoints, _ = result.values.shape
     numbers = np.arange(result.first, result.first + replications, dtype=np.int64)
     columns = {"replication": np.repeat(numbers, checkpoints), "round": np.tile(result.rounds, replications)}
-    columns |= {name: np.ascontiguousarray(result.column(name)).ravel() for name in COLUMNS}
+    columns |= {name: np.ascontiguousarray(result.column(name)).ravel() for name in result.study.columns}
     table = pa.table(columns)
     with at_once(path, tidies=False) as temporary:  # who runs a study has removed what others left, in all its folders
         with pq.ParquetWriter(temporary, table.schema, compression="zstd", write_page_checksum=True) as writer:
@@ -210,13 +209,15 @@ def _result(contents: Contents, study: Study, index: Any) -> CellResult:
         raise ValueError(f"{len(rows)} rows are not those of {rounds.size} checkpoints")
     if first + shape[0] > study.replications:
         raise ValueError(f"it has a replication {first + shape[0] - 1}, and its study {study.replications} of them")
+    if rows.shape[1] != len(study.columns):
+        raise ValueError(f"it has {rows.shape[1]} columns of numbers, and its study {len(study.columns)}")
     numbers = np.arange(first, first + shape[0])[:, None]
     if (contents.replications.reshape(shape) != numbers).any() or (contents.rounds.reshape(shape) != rounds).any():
         raise ValueError("its rows are of other replications or rounds than it says")
     made_by = [checked_text("a result", name, said[name]) for name in ("version", "sources")]
     if not all(made_by):
         raise ValueError("it does not say what made it")
-    return CellResult(study, index, first, rows.reshape(*shape, len(COLUMNS)), *made_by)
+    return CellResult(study, index, first, rows.reshape(*shape, len(study.columns)), *made_by)
 
 
 def _of(said: Mapping[str, Any]) -> str:

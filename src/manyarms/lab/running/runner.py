@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 from ...engine import play_range, usable_cores
 from ...gpu import chosen_device
 from ...specs import count
-from ...trace import COLUMNS
 from ..studies.modules import import_same, needed_modules
 from ..studies.study import Study
 from .chunks import Chunk, chunks_of, why_too_large
-from .cluster import cluster_executor, local_processes
+from .cluster import KEPT, LOOK_EVERY, WAIT, ClusterExecutor, cluster_executor, deaths, local_processes
 from .files import CellResult, read_result, write_result, write_study
 from .folder import Folder, Missing
 
@@ -38,7 +37,7 @@ NANOSECONDS_A_ROUND = 30.0
 """For the estimate of ``plan``: between the cheapest and the dearest policies of ``manyarms bench``."""
 
 ATTEMPTS = 5
-"""How often a chunk is handed out again when the worker that had it is lost."""
+"""When so many workers that had a chunk were lost, or failed, it is given up."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,8 +105,8 @@ def run(
         write_study(home.path, study)
         missing = home.missing()
         home.warn_of_unusable()
-        with workers(study, executor, jobs, device) as (submit, ahead):
-            _play(home, missing, play_on(submit, study, missing.chunks(), ahead), progress)
+        with workers(study, executor, jobs, device) as players:
+            _play(home, missing, play_on(players, study, missing.chunks()), progress)
         home.remove_parts()  # what a run that was stopped between two steps has left
     return home.results()
 
@@ -144,7 +143,7 @@ def keep(home: Folder, chunk: Chunk, values: NDArray[np.float64]) -> None:
 def complete(home: Folder, index: int) -> None:
     """Make the result file of a cell from its chunks, which are then no longer needed."""
     study = home.study
-    values = np.empty((study.replications, study.rounds_kept(study.cells[index]).size, len(COLUMNS)))
+    values = np.empty((study.replications, study.rounds_kept(study.cells[index]).size, len(study.columns)))
     for chunk in chunks_of(study, index, home.device):
         values[chunk.first : chunk.last] = read_result(home.part(chunk), study).values
     keep(home, Chunk(index, 0, study.replications), values)
@@ -183,12 +182,17 @@ def plan_of_study(
     }
 
 
-def run_with_bar(study: Study, folder: str | Path = "results", cluster: str | None = None, **how: Any) -> list[Path]:
-    """Run a study on this machine or on a cluster, and show how far it has got; ``how`` as for `run`."""
+def run_with_bar(
+    study: Study, folder: str | Path = "results", cluster: str | None = None, wait: float = WAIT, **how: Any
+) -> list[Path]:
+    """Run a study on this machine or on a cluster, and show how far it has got; ``how`` as for `run`.
+
+    A cluster may be without a worker for ``wait`` seconds.
+    """
     with contextlib.ExitStack() as stack:
         executor = None
         if cluster is not None:
-            executor = stack.enter_context(cluster_executor(cluster, needed_modules(study.cells)))
+            executor = stack.enter_context(cluster_executor(cluster, needed_modules(study.cells), wait))
         progress = stack.enter_context(progress_bar(study.name)) if sys.stderr.isatty() else None
         return run(study, folder, executor=executor, progress=progress, **how)
 
@@ -224,29 +228,41 @@ def progress_bar(name: str) -> Iterator[Callable[[Progress], None]]:
 
 # ---------------------------------------------------------------- who plays
 
-Submit = Callable[[Chunk], "concurrent.futures.Future[NDArray[np.float64]]"]
 Finished = Generator[tuple[Chunk, NDArray[np.float64]]]
 
 
+class Players(NamedTuple):
+    """How chunks are handed to those who play."""
+
+    submit: Callable[[Chunk], "concurrent.futures.Future[NDArray[np.float64]]"]
+    ahead: Callable[[], int]  # at most so many at a time, as things are
+    watch: Callable[[], None] | None = None  # done every second while nothing is finished
+
+
 @contextlib.contextmanager
-def workers(
-    study: Study, executor: concurrent.futures.Executor | None, jobs: int, device: str
-) -> Iterator[tuple[Submit, int]]:
-    """How a chunk is handed to those who play, and how many at a time; threads stop on the way out."""
+def workers(study: Study, executor: concurrent.futures.Executor | None, jobs: int, device: str) -> Iterator[Players]:
+    """Those who play: an executor, or threads, which stop on the way out."""
     if executor is not None:  # it may be of other processes, which have not imported what we have
         modules = needed_modules(study.cells)
+        numbers = itertools.count()
 
         def submit_elsewhere(chunk: Chunk) -> "concurrent.futures.Future[NDArray[np.float64]]":
             described = study.to_json([study.cells[chunk.index]])
-            return executor.submit(play_described, described, chunk.first, chunk.last, device, modules)
+            number = next(numbers)
+            return executor.submit(play_described, described, chunk.first, chunk.last, device, modules, number)
 
-        yield submit_elsewhere, AHEAD
+        if isinstance(executor, ClusterExecutor):
+            yield Players(submit_elsewhere, executor.ahead, executor.watch)
+        else:
+            yield Players(submit_elsewhere, lambda: AHEAD)
         return
     stop = np.zeros(1, dtype=np.int64)
     many = 1 if device == "gpu" else jobs
     with concurrent.futures.ThreadPoolExecutor(max_workers=many) as threads:
         try:
-            yield lambda chunk: threads.submit(play_chunk, study, chunk, stop, device), min(2 * many, AHEAD)
+            yield Players(
+                lambda chunk: threads.submit(play_chunk, study, chunk, stop, device), lambda: min(2 * many, AHEAD)
+            )
         finally:  # after an error or Ctrl-C, chunks under way are left
             stop[0] = 1
             threads.shutdown(wait=True, cancel_futures=True)
@@ -256,42 +272,80 @@ def play_chunk(study: Study, chunk: Chunk, stop: Any = None, device: str = "cpu"
     """What a thread of this process does."""
     cell = study.cells[chunk.index]
     rounds = study.rounds_kept(cell)
-    return play_range(cell.policy, cell.world, cell.horizon, study.seed, rounds, chunk.first, chunk.last, stop, device)
+    part = (chunk.first, chunk.last, stop, device, study.recommend)
+    return play_range(cell.policy, cell.world, cell.horizon, study.seed, rounds, *part)
 
 
 def play_described(
-    study: dict[str, Any], first: int, last: int, device: str, modules: dict[str, str]
+    study: dict[str, Any], first: int, last: int, device: str, modules: dict[str, str], _number: int
 ) -> NDArray[np.float64]:
-    """What a worker elsewhere does: plain JSON values of a study with one cell in, an array out."""
+    """What a worker elsewhere does: plain JSON values of a study with one cell in, an array out.
+
+    Each call has a number of its own: Dask takes two that are alike for one, and gives back the failure of the first.
+    """
     import_same(modules)
     return play_chunk(Study.from_json(study), Chunk(0, first, last), None, device)
 
 
-def play_on(submit: Submit, study: Study, chunks: Iterator[Chunk], ahead: int) -> Finished:
+def play_on(players: Players, study: Study, chunks: Iterator[Chunk]) -> Finished:
     """Hand out chunks, so many at a time, and the values of each as it is finished.
 
     A chunk whose worker was lost is handed out again.
     """
     lost: collections.Counter[Chunk] = collections.Counter()
-    futures = {submit(chunk): chunk for chunk in itertools.islice(chunks, ahead)}
+    again: list[Chunk] = []
+    futures: dict[concurrent.futures.Future[NDArray[np.float64]], Chunk] = {}
+
+    def hand_out() -> None:
+        while len(futures) < players.ahead() and (chunk := again.pop() if again else next(chunks, None)):
+            futures[players.submit(chunk)] = chunk
+
     try:
+        hand_out()
         while futures:
-            done, _ = concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_COMPLETED)
+            done, _ = concurrent.futures.wait(
+                futures, timeout=players.watch and LOOK_EVERY, return_when=concurrent.futures.FIRST_COMPLETED
+            )
             for future in done:
                 chunk = futures.pop(future)
                 try:
                     values = future.result()
-                except (OSError, RuntimeError, concurrent.futures.CancelledError):
-                    lost[chunk] += 1
+                except Exception as error:
+                    lost[chunk] += times_lost(error)
                     if lost[chunk] >= ATTEMPTS:
-                        raise
-                    futures[submit(chunk)] = chunk
+                        raise RuntimeError(why_given_up(study, chunk, error, lost[chunk])) from error
+                    again.append(chunk)
                     continue
-                futures |= {submit(chunk): chunk for chunk in itertools.islice(chunks, 1)}
-                shape = (chunk.last - chunk.first, study.rounds_kept(study.cells[chunk.index]).size, len(COLUMNS))
-                if values.shape != shape:
-                    raise RuntimeError(f"a worker gave back values of shape {values.shape} instead of {shape}")
-                yield chunk, values
+                hand_out()  # first: what is done with the values may take a while
+                yield chunk, checked(values, study, chunk)
+            if players.watch:
+                players.watch()
+            hand_out()
     finally:
         for future in futures:
             future.cancel()
+
+
+def checked(values: NDArray[np.float64], study: Study, chunk: Chunk) -> NDArray[np.float64]:
+    """The values of a chunk, if they can be that."""
+    shape = (chunk.last - chunk.first, study.rounds_kept(study.cells[chunk.index]).size, len(study.columns))
+    if values.shape != shape:
+        raise RuntimeError(f"a worker gave back values of shape {values.shape} instead of {shape}")
+    return values
+
+
+def times_lost(error: Exception) -> int:
+    """How many workers were lost, as this error says; it is raised again if it says something else."""
+    if not deaths(error) and not isinstance(error, OSError | RuntimeError | concurrent.futures.CancelledError):
+        raise error
+    return max(1, deaths(error))
+
+
+def why_given_up(study: Study, chunk: Chunk, error: Exception, times: int) -> str:
+    """What to say of a chunk that was tried often enough."""
+    what = f"replications {chunk.first} to {chunk.last - 1} of the cell {study.cells[chunk.index].label!r} are given up"
+    if deaths(error) or isinstance(error, concurrent.futures.CancelledError):
+        return (
+            f"{what}: {times} workers that had them were lost, for want of memory perhaps (their logs may tell); {KEPT}"
+        )
+    return f"{what} after {times} attempts: {error}; {KEPT}"

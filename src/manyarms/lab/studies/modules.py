@@ -2,17 +2,14 @@
 
 import hashlib
 import importlib
+import os
+import socket
 from collections.abc import Iterable, Mapping
 
 from ... import sources
 from ...compiled import LOADED_SOURCES
 from ...specs import modules_of
 from .study import Cell
-
-
-def loaded_sources() -> str:
-    """The digest of the package's sources, as they are loaded in this process."""
-    return LOADED_SOURCES
 
 
 def needed_modules(cells: Iterable[Cell]) -> dict[str, str]:
@@ -33,15 +30,18 @@ def import_same(modules: Mapping[str, str]) -> None:
             importlib.import_module(name)
         except Exception as error:
             raise ImportError(
-                f"a worker cannot import the module {name!r} ({error}); install it there, or put its folder on the "
-                "worker's PYTHONPATH"
+                f"{_this_process()} cannot import the module {name!r} ({error}); install it there, or put its folder "
+                "on the worker's PYTHONPATH"
             ) from None
         here = LOADED_SOURCES if name == sources.PACKAGE else _digest(sources.behind(name) or b"")
         if here != digest:
             raise ImportError(
-                f"a worker has other sources of {name!r}, or of what it imports; install the same there. Nothing that "
-                "it played was kept"
+                f"{_this_process()} has other sources of {name!r}, or of what it imports; install the same there"
             )
+
+
+def _this_process() -> str:
+    return f"a worker (process {os.getpid()} on {socket.gethostname()})"
 
 
 def _digest(source: bytes) -> str:

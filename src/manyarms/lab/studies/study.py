@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from ...engine import LONGEST_RUN, checkpoint_rounds
 from ...policies.base import Policy, check_feedback, checked_slots
-from ...specs import Count, Spec, as_raised, checked_seed, checks_of, count, several, spec_from_json
+from ...specs import Count, Flag, Spec, as_raised, checked_seed, checks_of, count, several, spec_from_json
+from ...trace import columns_kept
 from ...world import World
 
 SUFFIX = ".toml"
@@ -40,7 +41,7 @@ MOST_CHECKPOINTS = 10_000_000
 """Of a cell: every round of a run of ten million, 0.7 GB a replication."""
 
 GRID = ("horizons", "for_each", "worlds", "policies")
-FIELDS = ("name", "about", "seed", "replications", "checkpoints", *GRID)
+FIELDS = ("name", "about", "seed", "replications", "checkpoints", "recommend", *GRID)
 """What a study's file may say; what makes its cells comes last."""
 
 NEEDED = {
@@ -193,6 +194,8 @@ class Study:
         At how many rounds numbers are kept, or at which.
     about
         One sentence: the question.
+    recommend
+        Whether simple regret is kept, too: the gap of the arm that a policy would recommend at a checkpoint.
     file
         The name of the TOML file it was read from, if it was: what a report calls it. No part of the study.
 
@@ -216,6 +219,7 @@ class Study:
     seed: Annotated[int, checked_study_seed] = 0
     checkpoints: Annotated[int | tuple[int, ...], checked_checkpoints] = 64
     about: Annotated[str, checked_text] = ""
+    recommend: Flag = False
     file: str = dataclasses.field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -239,10 +243,12 @@ class Study:
         seed: int = 0,
         checkpoints: int | Sequence[int] | NDArray[np.integer] = 64,
         about: str = "",
+        recommend: bool = False,
     ) -> Self:
         """Every policy in every world over every horizon."""
         cells = tuple(crossed(name, policies, worlds, horizons))
-        return cls(name, cells, replications, seed, checkpoints, about)  # type: ignore[arg-type]  # looked at there
+        terms: Any = (name, cells, replications, seed, checkpoints, about, recommend)  # looked at there
+        return cls(*terms)
 
     def rounds_kept(self, cell: Cell) -> NDArray[np.int64]:
         """The rounds at which a cell's numbers are kept."""
@@ -250,6 +256,11 @@ class Study:
         if not isinstance(kept, int):
             kept = tuple(round for round in kept if round <= cell.horizon)
         return checkpoint_rounds(kept, cell.horizon)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What is kept at every checkpoint."""
+        return columns_kept(self.recommend)
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed."""
@@ -260,8 +271,13 @@ class Study:
         return self.replications * sum(cell.horizon for cell in self.cells)
 
     def to_json(self, cells: Sequence[Cell] | None = None) -> dict[str, Any]:
-        """The study as plain JSON values, every cell written out, or only these."""
-        return {
+        """The study as plain JSON values, every cell written out, or only these.
+
+        Without a word on recommendations that are not asked for, so studies from before there were any keep their
+        digests.
+        """
+        asked = {"recommend": True} if self.recommend else {}
+        return asked | {
             "name": self.name,
             "about": self.about,
             "seed": self.seed,

@@ -1,0 +1,144 @@
+"""A state that was read is tried on a copy before a live bandit goes on with it.
+
+A checksum tells whether a snapshot is as it was written, not whether what was written makes sense: whoever edits one
+may write the checksum anew. What a policy makes of its numbers only the policy knows. So it plays some rounds with a
+copy of its state, as plain Python, and with arrays that refuse places counted from the end: compiled kernels do not
+look.
+"""
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contract import Choice, ask, ask_among, correct, counts, defer, lose, settle, tell
+from ..policies.base import Policy
+from ..snapshots import SnapshotError
+from ..sources import PACKAGE
+from ..specs import plain_number
+from ..states import enlarged, leaves, mapped, states_in
+from .decisions import Limits, choice_from_json
+
+if TYPE_CHECKING:
+    from .bandit import Bandit
+
+ROUNDS = 40
+"""So many rounds are played, three times: with rewards that differ, with rewards of 0, and with late ones of 1."""
+
+MOST_SLOTS = 2**16
+"""With more slots, room for further rounds is not made for the sake of a trial."""
+
+WRONG = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+"""What kernels and arrays raise at numbers that cannot be."""
+
+
+class Guarded(np.ndarray[Any, Any]):
+    """An array that takes no place below 0."""
+
+    def __getitem__(self, place: Any) -> Any:
+        return super().__getitem__(_from_the_beginning(place))
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        super().__setitem__(_from_the_beginning(place), value)
+
+
+def _from_the_beginning(place: Any) -> Any:
+    if isinstance(place, (int, np.integer)) and place < 0:
+        raise IndexError(f"the place {place} is below 0")
+    return place
+
+
+def check_values(policy: Policy, state: Any, begun: Any) -> None:
+    """Refuse a state whose settings are not those of its policy, or whose arrays hold what they never do."""
+    said = dict(leaves(state))
+    is_ours = all(type(one).__module__.partition(".")[0] == PACKAGE for one in states_in(begun))
+    for path, leaf in leaves(begun):
+        is_array = isinstance(leaf, np.ndarray)
+        is_setting = path.split(".")[1] in policy.kept_settings or (is_array and not leaf.flags.writeable)
+        if is_setting and not np.array_equal(said[path], leaf, equal_nan=True):
+            raise SnapshotError(f"{path}: {said[path]!r:.60} is not what {policy.label()} has there")
+        # In all states of the package, an array whose numbers are finite at the start keeps to that.
+        if is_array and is_ours and np.isfinite(leaf).all() and not np.isfinite(said[path]).all():
+            raise SnapshotError(f"{path}: not all of its numbers are finite")
+
+
+def check_goes_on(bandit: "Bandit") -> None:
+    """Refuse a state with which the policy of a bandit cannot go on, or to which its open decisions do not belong."""
+    policy, asked, rounds = bandit.policy, bandit.asked, bandit._rounds
+    state = bandit._state
+    if asked + ROUNDS > rounds and policy.slots(2 * rounds) <= MOST_SLOTS:
+        state, rounds = enlarged(state, policy.start(2 * rounds)), 2 * rounds
+    try:
+        with np.errstate(all="ignore"):
+            json.dumps(policy.explain(mapped(_guarded, state)), allow_nan=False)
+            _answered(bandit, mapped(_guarded, state))
+            limits = Limits(slots=policy.slots(rounds), blocks=2**62, asked=asked)
+            for hear in (_mixed, _nothing, _late):
+                played = mapped(_guarded, state)
+                for round in range(asked + 1, min(asked + ROUNDS, rounds) + 1):
+                    played = _played(policy, played, round, limits, hear)
+            json.dumps(policy.explain(played), allow_nan=False)
+    except SnapshotError:
+        raise
+    except WRONG as error:
+        raise SnapshotError(
+            f"state: {policy.label()} cannot go on with it ({type(error).__name__}: {error}). The snapshot was changed "
+            "after it was written; load one that was not"
+        ) from None
+
+
+def _answered(bandit: "Bandit", state: Any) -> None:
+    """All that is open is answered, and all that can be corrected is."""
+    for one in bandit._open.all():
+        if one.is_outside:
+            continue
+        if one is bandit._open.newest:
+            state = tell(state, one.choice, 1.0)
+        elif bandit.pending is None:
+            state = settle(state, one.choice, one.presumed, 1.0)
+        else:
+            state = correct(state, one.choice, one.presumed, 1.0)
+    for told in bandit._remembered.told.values():
+        if told.choice.slot >= 0:
+            state = correct(state, told.choice, told.reward, 1.0 - told.reward)
+
+
+def _guarded(leaf: Any) -> Any:
+    return leaf.copy().view(Guarded) if isinstance(leaf, np.ndarray) else leaf
+
+
+def _played(policy: Policy, state: Any, round: int, limits: Limits, hear: Callable[..., Any]) -> Any:
+    """The state after one more round: of the plan, or of one arm after the other."""
+    choice = _checked(ask(state, round), limits)
+    arms: NDArray[np.int64] = np.asarray(policy.arms_in_slots(state))
+    slots = np.flatnonzero(arms >= 0)
+    if slots.size and round % 2 == 0:
+        allowed = np.zeros(arms.size, dtype=np.bool_)
+        allowed[slots[round // 2 % slots.size]] = True
+        among = _checked(ask_among(state, round, allowed, False), limits)
+        choice = choice if among.slot < 0 else among
+    policy.kept_arms(state)
+    state = hear(state, choice)
+    counts(state)
+    return state
+
+
+def _checked(choice: Any, limits: Limits) -> Choice:
+    return choice_from_json([*map(plain_number, choice)], "state: its next choice", limits)
+
+
+def _mixed(state: Any, choice: Choice) -> Any:
+    return tell(state, choice, float(choice.round % 2))
+
+
+def _nothing(state: Any, choice: Choice) -> Any:
+    return tell(state, choice, 0.0)
+
+
+def _late(state: Any, choice: Choice) -> Any:
+    state, presumed = defer(state, choice)
+    if choice.round % 4 == 0:
+        return lose(state, choice, presumed)
+    return settle(state, choice, presumed, 1.0)

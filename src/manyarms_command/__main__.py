@@ -1,0 +1,7 @@
+"""``python -m manyarms_command``."""
+
+import sys
+
+from . import main
+
+sys.exit(main())
