@@ -170,11 +170,14 @@ def test_bench_refuses_turns_that_time_nothing(monkeypatch, capsys, turns):
 
 
 def test_numbers_are_asked_for_in_our_words(capsys):
-    for option, value, words in (("--turns", "x", "a whole number such as 100"), ("--turns", "1.5", "a whole number")):
+    for command, value, words in (
+        (["bench", "--turns"], "1.5", "a whole number such as 100"),
+        (["run", "tiny", "--wait"], "x", "a number such as 0.5"),
+    ):
         with pytest.raises(SystemExit):
-            main(["bench", option, value])
+            main([*command, value])
         said = capsys.readouterr().err
-        assert f"must be {words}" in said
+        assert f"must be {words}, not {value!r}" in said
         assert "invalid" not in said
 
 

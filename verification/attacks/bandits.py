@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 
 import manyarms as ma
+from manyarms.bandit.journal import line_of
 from manyarms.checks import examples
 from manyarms.snapshots import checksum
 from tests.bandit.test_journal import check_kills
@@ -74,9 +76,7 @@ def attacks(seed: int, size: float) -> Iterator[dict[str, object]]:
 def used(policy: ma.Policy, journal: Path | None = None) -> ma.Bandit:
     """A bandit to which everything has happened."""
     corrects = {"correctable": 5} if policy.takes_corrections else {}
-    bandit = ma.Bandit(
-        policy, 5, items=range(25), timeout=100, on_timeout=0.0, holdout=0.1, journal=journal, **corrects
-    )
+    bandit = ma.Bandit(policy, 5, items=range(25), timeout=100, on_timeout=0.0, holdout=0.1, journal=journal, **corrects)
     for number in range(120):
         decision = bandit.ask(exclude=[3] if number % 4 == 1 else None, now=number)
         if number % 6:
@@ -197,9 +197,7 @@ def edit(values: Any, dice: random.Random) -> tuple[str, str]:
         way = dice.choice(arrays)
         done = f"{'.'.join(map(str, way))}: {edit_array(at(values, way), dice)}"
         return done, json.dumps(signed(values))
-    done, text = (
-        mutated({"values": values}, dice) if dice.random() < 0.1 else mutated_at(values, dice.choice(ways), dice)
-    )
+    done, text = mutated({"values": values}, dice) if dice.random() < 0.1 else mutated_at(values, dice.choice(ways), dice)
     try:
         changed = json.loads(text)
         return done, json.dumps(signed(changed.get("values", changed)))
@@ -263,9 +261,7 @@ def edit_array(saved: Any, dice: random.Random) -> str:
     return f"[{place}] = {new}"
 
 
-def edited(
-    attack: str, policies: list[ma.Policy], is_warm: bool, folder: Path, seed: int, tries: int
-) -> dict[str, object]:
+def edited(attack: str, policies: list[ma.Policy], is_warm: bool, folder: Path, seed: int, tries: int) -> dict[str, object]:
     """Snapshots say something else, and are signed."""
     row = Row(attack)
     bandits = [used(policy) for policy in policies]
@@ -314,9 +310,7 @@ def events(attack: str, is_warm: bool, folder: Path, seed: int, tries: int) -> d
         lines = list(journals[number % len(journals)])
         place = dice.randrange(1, len(lines))
         event = json.loads(lines[place].partition(b" ")[2])
-        done, text = (
-            mutated(event, dice) if dice.random() < 0.5 else mutated_at(event, dice.choice(list(paths_in(event))), dice)
-        )
+        done, text = mutated(event, dice) if dice.random() < 0.5 else mutated_at(event, dice.choice(list(paths_in(event))), dice)
         lines[place] = b"%08x %s" % (zlib.crc32(text.encode()), text.encode())
         if dice.random() < 0.2:  # a line twice, or at another place
             lines.insert(dice.randrange(1, len(lines)), lines[place])
@@ -541,17 +535,7 @@ def names(folder: Path) -> dict[str, object]:
     bandit = used(FEW[0])
     whole = plain(bandit)
     longest = ["a" * size for size in (1, 199, 200, 201, 230, 254, LONGEST_NAME)]
-    longest += [
-        "é" * (LONGEST_NAME // 2),
-        "€" * (LONGEST_NAME // 3),
-        "😀" * 63,
-        "ab€" * 51,
-        " ",
-        "-",
-        "a\nb",
-        "*",
-        "%s{}",
-    ]
+    longest += ["é" * (LONGEST_NAME // 2), "€" * (LONGEST_NAME // 3), "😀" * 63, "ab€" * 51, " ", "-", "a\nb", "*", "%s{}"]
     for name in longest:
         row.note(outcome(lambda name=name: wrong_file(bandit, place / name, whole)))
         row.note(outcome(lambda name=name: wrong_journal(place / name)))

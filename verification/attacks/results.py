@@ -203,9 +203,7 @@ def flips(finished: Finished, stopped: Stopped, dice: random.Random, size: float
     yield in_batches(Row("a byte of a chunk is flipped"), stopped, scaled(2_000, size), other_byte, dice)
     yield in_batches(Row("a result file is cut off"), finished, scaled(1_000, size), cut, dice)
     yield in_batches(Row("a chunk is cut off"), stopped, scaled(200, size), cut, dice)
-    yield in_batches(
-        Row("bytes of a result file are replaced, added or lost"), finished, scaled(1_000, size), smeared, dice
-    )
+    yield in_batches(Row("bytes of a result file are replaced, added or lost"), finished, scaled(1_000, size), smeared, dice)
 
 
 # ---------------------------------------------------------------- rewritten files
@@ -250,9 +248,7 @@ def rewrites(finished: Finished, dice: random.Random, size: float) -> Iterator[d
             row.note(wrong and f"{how}: {wrong}")
             finished.restore()
         yield row.values()
-    yield in_batches(
-        Row("statistics in a result file are changed"), finished, scaled(200, size), other_statistics, dice
-    )
+    yield in_batches(Row("statistics in a result file are changed"), finished, scaled(200, size), other_statistics, dice)
     row = Row("two result files change places")
     for _ in range(scaled(50, size)):
         one, other = dice.sample(names, 2)
@@ -297,7 +293,6 @@ def other_statistics(data: bytes, _dice: random.Random) -> bytes:
 
 
 # ---------------------------------------------------------------- what files say
-
 
 def metadata(finished: Finished, dice: random.Random, tries: int) -> dict[str, object]:
     """What a file says of itself is changed, and signed; not its version, of which nobody can say that it is wrong."""

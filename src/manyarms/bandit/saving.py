@@ -25,8 +25,8 @@ from ..snapshots import (
 )
 from ..specs import count, fraction, number, one_of, plain_number, positive, spec_from_json
 from .decisions import Asked, Limits, choice_from_json, how_from_json
-from .ids import checked_tag
 from .items import HERE, PAUSED, WITHDRAWN, Predicate, entries_of, in_short, key_and_payload, key_from_json, key_to_json
+from .ids import checked_tag
 from .journal import is_line
 from .listener import FIRST_ROUNDS
 from .rehearsal import check_goes_on, check_values

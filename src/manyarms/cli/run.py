@@ -2,7 +2,7 @@
 
 import argparse
 
-from .options import command, given, option, written_out
+from .options import command, given, number, option, written_out
 from .output import checked_output, print_json, print_rows, say
 from .own import lab_with
 
@@ -16,7 +16,7 @@ from .own import lab_with
     option("--seed", help="in place of the study's own"),
     "--jobs",
     option("--cluster", help="tcp://host:port of a Dask cluster, or local:N for N processes here"),
-    option("--wait", type=float, metavar="SECONDS", help="how long a cluster may have no worker; 600 if left out"),
+    option("--wait", type=number, metavar="SECONDS", help="how long a cluster may have no worker; 600 if left out"),
     "--device --resume --dry-run",
     option("--json", help="rows for machines instead of a table"),
 )
