@@ -77,6 +77,12 @@ APART = (
     "one of policy and world together."
 )
 
+EXPLAINED = (
+    "means over replications. ± is half the width of the 95 % interval (Student’s t), sd the spread of single "
+    "replications."
+)
+ALONE = "one replication, so without intervals."
+
 SomeSection = Section | tuple[Any, ...]  # with the same parts
 
 FINDINGS: dict[str, Callable[[list[CellResult]], Iterable[SomeSection]]] = {}
@@ -265,11 +271,7 @@ def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
         )
         others = {heading: number(float(result.final(column).mean())) for column, (heading, _) in PANELS.items()}
         rows.append(row | others)
-    explained = (
-        "means over replications. ± is half the width of the 95 % interval (Student’s t), sd the spread of single "
-    )
-    explained = f"{explained}replications." if several else "one replication, so without intervals."
-    caption = f"After round {horizon:,} in the world “{text(world)}”: {explained}"
+    caption = f"After round {horizon:,} in the world “{text(world)}”: {EXPLAINED if several else ALONE}"
     return f'<div data-cell="{place}">{table_of(rows, caption)}</div>'
 
 
