@@ -454,7 +454,7 @@ def test_every_kind_of_world_is_in_the_strategies():
     ("values", "parts"),
     [
         ({"type": "Nothing"}, ["'Nothing'", "Rotting"]),
-        ({}, ["None"]),
+        ({}, ["'type' is missing", "PowerLaw"]),
         ({"type": "PowerLaw", "beta": 1.0, "gamma": 2.0}, ["PowerLaw", "'gamma'", "beta"]),
         ({"type": "PowerLaw", "beta": -1.0}, ["PowerLaw", "beta", "-1.0"]),
         ({"type": "World", "reservoir": {"type": "Uniform", "low": 3}}, ["Uniform", "low", "3"]),

@@ -12,6 +12,7 @@ import abc
 import collections
 import contextlib
 import dataclasses
+import difflib
 import functools
 import hashlib
 import json
@@ -239,19 +240,43 @@ def spec_from_json(values: Mapping[str, Any]) -> Any:
     >>> ma.spec_from_json(spec.to_json()) == spec
     True
     """
-    name = values.get("type")
-    if name not in SPEC_TYPES:
-        known = ", ".join(sorted(SPEC_TYPES))
-        raise ValueError(
-            f"unknown spec type {name!r}; import the module that defines it (on the command line: --import MODULE). "
-            f"Known: {known}"
-        )
-    spec_type = SPEC_TYPES[name]
-    fields = {field.name for field in dataclasses.fields(spec_type)}  # type: ignore[arg-type]
-    unknown = set(values) - fields - {"type"}
+    return _built(values, "")
+
+
+def _built(values: Mapping[str, Any], place: str) -> Any:
+    """The spec that JSON values describe; an error begins with the ``place`` inside another one."""
+    spec_type = _type_of(values, place)
+    name, fields = spec_type.__name__, dataclasses.fields(spec_type)  # type: ignore[arg-type]
+    names = ", ".join(sorted(field.name for field in fields))
+    unknown = sorted(set(values) - {field.name for field in fields} - {"type"})
     if unknown:
-        raise ValueError(f"{name} has no field {sorted(unknown)[0]!r}; its fields are {', '.join(sorted(fields))}")
-    return spec_type(**{key: _rich(value) for key, value in values.items() if key != "type"})
+        raise ValueError(f"{place}{name} has no field {unknown[0]!r}; its fields are {names}")
+    missing = [field.name for field in fields if _is_needed(field) and field.name not in values]
+    if missing:
+        raise ValueError(f"{place}{name} needs the field {missing[0]!r}, which is missing; its fields are {names}")
+    return spec_type(**{key: _rich(value, f"{place}{key}: ") for key, value in values.items() if key != "type"})
+
+
+def _type_of(values: Mapping[str, Any], place: str) -> type[Spec]:
+    """The type that JSON values name."""
+    name = values.get("type")
+    if isinstance(name, str) and name in SPEC_TYPES:
+        return SPEC_TYPES[name]
+    known = ", ".join(sorted(SPEC_TYPES))
+    if "type" not in values:
+        raise ValueError(f"{place}the field 'type' is missing; it says which spec is meant, one of {known}")
+    if not isinstance(name, str):
+        raise ValueError(f"{place}type must be the name of a spec, not {name!r}; known: {known}")
+    near = difflib.get_close_matches(name, SPEC_TYPES, n=1)
+    meant = f"did you mean {near[0]!r}? Or " if near else ""
+    raise ValueError(
+        f"{place}unknown spec type {name!r}; {meant}import the module that defines it (on the command line: "
+        f"--import MODULE). Known: {known}"
+    )
+
+
+def _is_needed(field: "dataclasses.Field[Any]") -> bool:
+    return field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _plain(value: Any) -> Any:
@@ -262,11 +287,11 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _rich(value: Any) -> Any:
+def _rich(value: Any, place: str) -> Any:
     if isinstance(value, Mapping):
-        return spec_from_json(value)
+        return _built(value, place)
     if isinstance(value, list):
-        return tuple(_rich(part) for part in value)
+        return tuple(_rich(part, place) for part in value)
     return value
 
 
@@ -380,6 +405,8 @@ def _remedy(owner: str, value: Any) -> str:
     """What to do with a value that is no spec of the kind that was wanted, if it can be told."""
     if isinstance(value, type):
         return f"; write ma.{value.__name__}(…)"
+    if isinstance(value, str) and value in SPEC_TYPES:
+        return f'; write ma.{value}(…), or {{type = "{value}"}} in a file'
     if isinstance(value, Spec) and value.kind in getattr(SPEC_TYPES.get(owner), "__dataclass_fields__", ()):
         return f"; pass it as {value.kind}=…"
     return ""

@@ -24,7 +24,7 @@ class Table:
     def __str__(self) -> str:
         if not self.rows:
             return NOTHING
-        lines = self._lines(str)
+        lines = self._lines(in_one_line)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         sides = [str.ljust if is_text else str.rjust for is_text in self._are_texts()]
         columns = list(zip(sides, widths, strict=True))
@@ -135,6 +135,38 @@ def in_markdown(text: str) -> str:
 
 DIGITS, WHOLE = 4, 999.95
 """Numbers have so many digits that matter, and from there on none behind the point."""
+
+
+UNSEEN = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+"""Characters that have no shape of their own: they command a terminal, turn the text around, or are half of one."""
+
+_UNSEEN, _UNSEEN_OR_BREAKS = re.compile(f"[{UNSEEN}]"), re.compile(f"[{UNSEEN}\t\n]")
+
+
+def seen(text: str) -> str:
+    r"""A text in which everything can be seen: control characters as Python writes them, but for tabs and line breaks.
+
+    Examples
+    --------
+    >>> print(seen("\x1b[31mred"))
+    \x1b[31mred
+    """
+    return _UNSEEN.sub(_written_out, text)
+
+
+def in_one_line(text: str) -> str:
+    r"""The same without tabs and line breaks.
+
+    Examples
+    --------
+    >>> print(in_one_line("two\nlines"))
+    two\nlines
+    """
+    return _UNSEEN_OR_BREAKS.sub(_written_out, text)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
 
 
 def number_text(value: float) -> str:

@@ -5,10 +5,13 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import NoReturn
 
+from ..tables import seen
 from ..version import __version__
 from . import arena, bench, check, explain, lists, plan, report, reproduce, run  # noqa: F401, which makes them commands
 from .options import COMMANDS
+from .output import nothing_lost, say_error
 
 ORDER = ("reproduce", "studies", "run", "report", "arena", "explain", "plan", "policies", "worlds", "check", "bench")
 """The commands as the help lists them."""
@@ -19,25 +22,40 @@ GOES_ON = ("run", "reproduce", "arena")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    options = _parser().parse_args(arguments)
+    with nothing_lost():
+        return _acted(_parser().parse_args(arguments))
+
+
+def _acted(options: argparse.Namespace) -> int:
+    """Do what was asked for; what is wrong with it is one line on standard error."""
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_: print(f"manyarms {options.command}: {message}", file=sys.stderr)
-            return COMMANDS[options.command].act(options) or 0
+            warnings.showwarning = lambda message, *_: say_error(options.command, message)
+            code = COMMANDS[options.command].act(options) or 0
+            sys.stdout.flush()  # here, where it is said what is wrong with that
+            return code
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, LookupError, ImportError, MemoryError, OSError, RuntimeError) as error:
-        print(f"manyarms {options.command}: {error}", file=sys.stderr)
+        say_error(options.command, error)
         return 2
     except KeyboardInterrupt:
         goes_on = "; the same command goes on where it stopped" if options.command in GOES_ON else ""
-        print(f"manyarms {options.command}: stopped by Ctrl-C{goes_on}", file=sys.stderr)
+        say_error(options.command, f"stopped by Ctrl-C{goes_on}")
         return 130
 
 
+class _Parser(argparse.ArgumentParser):
+    """One that shows what was typed with everything in it to be seen."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """End the program, after a message."""
+        super().exit(status, None if message is None else seen(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="manyarms",
         description="Bandits with more arms than anyone can try, whose arms change while you play them.",
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from .options import command, given, option, written_out
-from .output import checked_output, print_rows
+from .output import checked_output, print_rows, say
 from .own import lab_with
 
 
@@ -16,7 +16,7 @@ from .own import lab_with
     option("--quick", action="store_true", help="short horizons and some of it: a minute or two"),
     option("--half", choices=("tuning", "test"), help="of the contests; both if left out"),
     option("--only", metavar="TEXT", help="only contests with this text in their names, in capitals or not"),
-    option("--folder", type=str, default=None, help="where results go; results/arena or results/catalogue if left out"),
+    option("--folder", default=None, help="where results go; results/arena or results/catalogue if left out"),
     option("--out", metavar="PAGE", help="the page; arena.html or catalogue.html in that folder if left out"),
     option("--figures", metavar="FOLDER", help="also the heat map as PNG, SVG and PDF, in there"),
     option("--replications", help="of each contest"),
@@ -44,7 +44,7 @@ def arena(options: argparse.Namespace) -> None:
         print_rows(contests.plan(folder, **where), options.json)
         if not options.json:
             said = "Seconds are without compiling, and without the time that Thompson sampling takes beyond the others"
-            print(f"\n{said}")
+            say(f"\n{said}")
         return
     scores = contests.run(folder, **where)
     if options.json:
@@ -54,16 +54,18 @@ def arena(options: argparse.Namespace) -> None:
 
 
 def _show(arena: Any, scores: Any, page: Path, figures: Path | None, again: str) -> None:
-    """Print what was found, and write the page and the figures."""
+    """Write the page and the figures, and print what was found."""
     from ..lab.arena.page import arena_page, write_figures
     from ..lab.arena.scores import findings
     from ..lab.pages.html import write_page
 
     star = arena.league.star
+    write_page(page, arena_page(arena, scores, star, again))
+    drawn = write_figures(scores, figures) if figures else ()
     for section in findings(scores, star):
-        print(f"{section.heading}\n")
+        say(f"{section.heading}\n")
         for table in section.tables:
-            print(table, end="\n\n")
-    print(f"The page is {write_page(page, arena_page(arena, scores, star, again))}")
-    for figure in write_figures(scores, figures) if figures else ():
-        print(figure)
+            say(table, end="\n\n")
+    say(f"The page is {page}")
+    for figure in drawn:
+        say(figure)

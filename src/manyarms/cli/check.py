@@ -7,6 +7,7 @@ from typing import Any
 from ..checks import CheckError, checks, examples
 from ..specs import SPEC_TYPES, Spec
 from .options import command, option
+from .output import say
 from .own import imported
 
 
@@ -43,10 +44,10 @@ def check(options: argparse.Namespace) -> int:
                     try_it()
                 except CheckError as error:
                     broken += 1
-                    print(f"{name}: {error}")
+                    say(f"{name}: {error}")
                 else:
                     kept += 1
-        print(f"{name}: {kept} promises kept")
+        say(f"{name}: {kept} promises kept")
     return 1 if broken else 0
 
 

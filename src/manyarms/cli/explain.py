@@ -1,24 +1,23 @@
 """``manyarms explain``."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from ..measures.rules import ORDERS, PRESETS
-from .options import command, given, option, written_out
-from .output import checked_output
+from .options import command, given, number, option, whole_number, written_out
+from .output import checked_output, print_json, say
 from .own import lab_with
 
 RULE = "what counts as a significant shift (docs/significant-shifts.md)"
 
 SHIFT_OPTIONS = (
     option("--preset", RULE, choices=PRESETS, help="literal if left out"),
-    option("--beta", RULE, type=float, help="the tail exponent; the reservoir's if left out"),
-    option("--kappa", RULE, type=float, help="the reservoir's if left out, or 1"),
-    option("--threshold-scale", RULE, type=float, metavar="FACTOR", help="in place of the preset's"),
-    option("--budget-scale", RULE, type=float, metavar="FACTOR", help="in place of the preset's"),
-    option("--top", RULE, type=float, help="the mean from which gaps are counted; the world's if left out"),
+    option("--beta", RULE, type=number, help="the tail exponent; the reservoir's if left out"),
+    option("--kappa", RULE, type=number, help="the reservoir's if left out, or 1"),
+    option("--threshold-scale", RULE, type=number, metavar="FACTOR", help="in place of the preset's"),
+    option("--budget-scale", RULE, type=number, metavar="FACTOR", help="in place of the preset's"),
+    option("--top", RULE, type=number, help="the mean from which gaps are counted; the world's if left out"),
     option("--order", RULE, choices=tuple(ORDERS), help="which arms come first; window if left out"),
 )
 
@@ -30,7 +29,7 @@ RULE_FIELDS = tuple(each.name.removeprefix("--").replace("-", "_") for each in S
     "--import",
     option("of", metavar="RUN", help="a result file (…/cells/*.parquet), or a study by name or TOML file"),
     option("--cell", help="of a study: its number, or words of its name that no other cell has"),
-    option("--replication", type=int, default=0, help="which one; 0 if left out"),
+    option("--replication", type=whole_number, default=0, help="which one; 0 if left out"),
     option("--seed", help="of a study: in place of its own"),
     option("--out", metavar="PAGE", help="also a page: an HTML file, such as run.html"),
     option("--figure", metavar="PICTURE", help="also a picture: a PNG, SVG or PDF file"),
@@ -40,16 +39,12 @@ RULE_FIELDS = tuple(each.name.removeprefix("--").replace("-", "_") for each in S
     *SHIFT_OPTIONS,
 )
 def explain(options: argparse.Namespace) -> None:
-    """Play the run again and explain it; write the page and the picture."""
+    """Play the run again; write the page and the pictures, and explain it."""
     from ..lab.explain.explain import printed
     from ..lab.figures.figures import save
 
     page, picture, beliefs = checked_outputs(options.of, options.out, options.figure, options.beliefs)
     found = _explained(options)
-    if options.json:
-        print(json.dumps(found.to_json(), indent=1, ensure_ascii=False, allow_nan=False))
-    else:
-        print(printed(found))
     written = []
     if page:
         settings = given(options, "cell", "replication", "seed", *RULE_FIELDS)
@@ -59,8 +54,12 @@ def explain(options: argparse.Namespace) -> None:
         written.append(f"The picture is {save(found.figure(log=options.log), picture)}")
     if beliefs:
         written.append(f"What it has learned is {save(found.belief_figure(), beliefs)}")
-    for line in written if not options.json else ():
-        print(line)
+    if options.json:
+        print_json(found.to_json())
+        return
+    say(printed(found))
+    for line in written:
+        say(line)
 
 
 def _explained(options: argparse.Namespace) -> Any:

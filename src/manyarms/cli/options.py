@@ -4,10 +4,26 @@ import argparse
 import itertools
 import shlex
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..gpu import DEVICES
+
+
+def whole_number(text: str) -> int:
+    """What was typed for a whole number; whether it is one that makes sense is seen where it is used."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number such as 100, not {text!r:.80}") from None
+
+
+def number(text: str) -> float:
+    """What was typed for a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number such as 0.5, not {text!r:.80}") from None
+
 
 SHARED: dict[str, dict[str, Any]] = {
     "--import": {
@@ -17,10 +33,10 @@ SHARED: dict[str, dict[str, Any]] = {
         "metavar": "MODULE",
         "help": "a module of your own that defines policies, parts of worlds or studies; may be given several times",
     },
-    "--folder": {"type": Path, "default": Path("results"), "help": "where results go"},
-    "--replications": {"type": int},
-    "--seed": {"type": int},
-    "--jobs": {"type": int, "help": "threads; all cores if left out"},
+    "--folder": {"default": "results", "help": "where results go"},
+    "--replications": {"type": whole_number},
+    "--seed": {"type": whole_number},
+    "--jobs": {"type": whole_number, "help": "threads; all cores if left out"},
     "--device": {"choices": DEVICES, "default": "cpu", "help": "where to play; the numbers are the same"},
     "--resume": {"action": argparse.BooleanOptionalAction, "default": True, "help": "keep what is there"},
     "--dry-run": {"action": "store_true", "help": "say what there is to do, and do nothing"},

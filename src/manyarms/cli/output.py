@@ -1,20 +1,78 @@
 """What commands print, tables for people and JSON for machines, and where they write."""
 
+import codecs
+import contextlib
 import json
+import math
+import os
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..tables import Table
+from ..tables import Table, seen
 
 FORMATS: dict[str, Callable[[Table], str]] = {"text": str, "markdown": Table.to_markdown, "latex": Table.to_latex}
 """How tables can be written."""
 
 
+PLAIN = {"…": "...", "±": "+-", "×": "x", "·": "*", "–": "-", "−": "-", "’": "'", "“": '"', "”": '"'}
+"""What is written for our own signs where a terminal has no letter for them."""
+
+
+def _plainer(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Instead of an error: signs that cannot be encoded in plain letters, and any other as its number."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    return "".join(PLAIN.get(sign) or sign.encode("unicode_escape").decode() for sign in signs), error.end
+
+
+codecs.register_error("manyarms", _plainer)
+
+
+@contextlib.contextmanager
+def nothing_lost() -> Iterator[None]:
+    """While this lasts, what a terminal cannot show is written otherwise, on standard output and error."""
+    streams = [stream for stream in (sys.stdout, sys.stderr) if hasattr(stream, "reconfigure")]
+    before = [stream.errors for stream in streams]
+    for stream in streams:
+        stream.reconfigure(errors="manyarms")
+    try:
+        yield
+    finally:
+        for stream, errors in zip(streams, before, strict=True):
+            with contextlib.suppress(ValueError, OSError):  # it is closed, or nobody reads it any more
+                stream.reconfigure(errors=errors)
+
+
+def say(what: object = "", end: str = "\n", *, aside: bool = False) -> None:
+    """Print something that may hold names from outside, on standard error if it is an ``aside``."""
+    print(seen(str(what)), end=end, file=sys.stderr if aside else sys.stdout, flush=aside)
+
+
+def say_how_far(text: str) -> None:
+    """What a command is busy with."""
+    say(f"… {text}", aside=True)
+
+
+LONGEST_LINE = 2_000
+"""Of an error, in characters: it shows the value that is wrong, which may be of any length."""
+
+
+def say_error(command: str, error: object) -> None:
+    """Print what is wrong with a command; of a very long line, the middle is left out."""
+    text = str(error).removeprefix(f"{command}: ")  # some begin with it, as they do in Python
+    half = LONGEST_LINE // 2
+    cut = (line if len(line) <= LONGEST_LINE else f"{line[:half]} … {line[-half:]}" for line in text.split("\n"))
+    said = "\n".join(cut)
+    say(f"manyarms {command}: {said}", aside=True)
+
+
 def print_json(value: Any) -> None:
-    """Print values for machines; JSON has no word for what is not a number."""
-    print(json.dumps(_with_null(value), indent=1, ensure_ascii=False))
+    """Print values for machines, in ASCII; JSON has no word for what is not a finite number."""
+    print(json.dumps(_with_null(value), indent=1, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
 def _with_null(value: Any) -> Any:
@@ -22,7 +80,7 @@ def _with_null(value: Any) -> Any:
         return {name: _with_null(part) for name, part in value.items()}
     if isinstance(value, list):
         return [_with_null(part) for part in value]
-    return None if value != value else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_rows(rows: list[dict[str, Any]], as_json: bool) -> None:
@@ -30,7 +88,7 @@ def print_rows(rows: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json(rows)
     else:
-        print(Table(rows))
+        say(Table(rows))
 
 
 def checked_output(option: str, name: str, such: str) -> Path:
@@ -45,6 +103,11 @@ def checked_output(option: str, name: str, such: str) -> Path:
         raise ValueError(f"{option} {name!r} is a folder; give {wanted} {path / such}")
     if such.endswith(".html") and path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{option} {name!r} must end in .html or .htm: it is a page; --figure gives pictures")
+    leads_to = Path(os.path.realpath(path))
+    if not is_folder and leads_to.suffix.lower() != path.suffix.lower():
+        raise ValueError(
+            f"{option} {name!r} is a link to {str(leads_to)!r}, which is something else; give another file"
+        )
     above = path.absolute() / "any" if is_folder else path.absolute()
     folder = next(parent for parent in above.parents if parent.exists())
     try:

@@ -1,10 +1,9 @@
 """``manyarms plan``."""
 
 import argparse
-import sys
 
-from .options import command, given, option
-from .output import checked_output, print_json
+from .options import command, given, option, whole_number
+from .output import checked_output, print_json, say, say_how_far
 
 COLUMNS = "what the columns of the file are called, if not as usual (docs/plan.md)"
 
@@ -16,10 +15,10 @@ COLUMNS = "what the columns of the file are called, if not as usual (docs/plan.m
         metavar="COUNTS",
         help="a CSV or Parquet file: columns item, plays, reward; time, delay",
     ),
-    option("--rounds", type=int, help="how many will be played; as many as the file has plays if left out"),
-    option("--stock", type=int, metavar="ITEMS", help="how many items there are; no end of them if left out"),
-    option("--delay", type=int, metavar="ROUNDS", help="until an answer comes; as in the file if left out"),
-    option("--batch", type=int, metavar="ROUNDS", help="so many rounds are answered together"),
+    option("--rounds", type=whole_number, help="how many will be played; as many as the file has plays if left out"),
+    option("--stock", type=whole_number, metavar="ITEMS", help="how many items there are; no end of them if left out"),
+    option("--delay", type=whole_number, metavar="ROUNDS", help="until an answer comes; as in the file if left out"),
+    option("--batch", type=whole_number, metavar="ROUNDS", help="so many rounds are answered together"),
     option("--quick", action="store_true", help="fewer rounds and draws of the catalogue: half a minute"),
     option("--seed", default=0),
     option("--out", metavar="PICTURE", help="also a picture: a PNG, SVG or PDF file"),
@@ -44,12 +43,13 @@ def plan(options: argparse.Namespace) -> None:
         columns["delay"] = options.delay_column
     found = planned(
         options.counts, **given(options, "rounds", "stock", "delay", "batch", "quick", "seed"), columns=columns,
-        say=lambda text: print(f"… {text}", file=sys.stderr, flush=True),
+        say=say_how_far,
     )  # fmt: skip
+    if picture is not None:
+        save(found.figure(), picture)
     if options.json:
         print_json(found.to_json())
     else:
-        print(found)
+        say(found)
     if picture is not None:
-        saved = save(found.figure(), picture)
-        print(f"The picture is {saved}", file=sys.stderr if options.json else sys.stdout)
+        say(f"The picture is {picture}", aside=options.json)

@@ -1,14 +1,13 @@
 """``manyarms report``."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..tables import Table
 from .options import command, option, written_out
-from .output import FORMATS, checked_output
+from .output import FORMATS, checked_output, say
 from .own import lab_with
 
 
@@ -17,13 +16,15 @@ from .own import lab_with
     "--import",
     option("folder", type=Path, help="of the study, such as results/small-beta"),
     option("--out", metavar="PAGE", help="the page; report.html in that folder if left out"),
-    option("--figures", type=Path, metavar="FOLDER", help="also figures as PNG, SVG and PDF, in there"),
+    option("--figures", metavar="FOLDER", help="also figures as PNG, SVG and PDF, in there"),
     option("--format", choices=tuple(FORMATS), help="also a table of all cells, and all tables printed as that"),
 )
 def report(options: argparse.Namespace) -> None:
-    """Print what was found, and write the page and the figures."""
+    """Write the page and the figures, and print what was found."""
     lab = lab_with(options.imports)
-    out = None if options.out is None else checked_output("--out", str(options.out), "report.html")
+    out = options.folder / "report.html" if options.out is None else options.out
+    page = checked_output("--out", str(out), "report.html")
+    figures = None if options.figures is None else checked_output("--figures", options.figures, "figures")
     results = lab.read_results(options.folder)
     study = results[0].study
     again = command_of(lab, study, lab.file_of(options.folder, study), options.imports)
@@ -31,14 +32,12 @@ def report(options: argparse.Namespace) -> None:
     tables = [table if isinstance(table, Table) else Table(table) for section in found for table in section.tables]
     if options.format:
         tables.insert(0, Table(lab.summary(results)))
+    lab.write_report(results, page, again, found)
+    drawn = lab.save_all(results, figures) if figures else ()
     for table in tables:
-        print(FORMATS[options.format or "text"](table), end="\n\n")
-    rest = sys.stderr if options.format else sys.stdout  # the tables alone can then be sent to a file
-    path = lab.write_report(results, out or options.folder / "report.html", again, found)
-    print(f"The report is {path}", file=rest)
-    if options.figures:
-        for figure in lab.save_all(results, options.figures):
-            print(figure, file=rest)
+        say(FORMATS[options.format or "text"](table), end="\n\n")
+    for line in (f"The report is {page}", *drawn):
+        say(line, aside=bool(options.format))  # the tables alone can then be sent to a file
 
 
 def command_of(lab: Any, study: Any, file: str, imports: Sequence[str]) -> str:

@@ -534,6 +534,40 @@ def test_the_page_has_every_ratio_and_loads_nothing(tmp_path):
 
 
 @pytest.mark.once
+def test_intervals_are_read_by_touch_and_by_keys_and_tables_say_where_they_go_on(tmp_path):
+    whole, scores = made_up(only="wear 4")
+    path = write_page(tmp_path / "arena.html", arena_page.arena_page(whole, scores, STAR))
+    with chromium() as browser, opened(browser, path, viewport={"width": 400, "height": 800}, has_touch=True) as shown:
+        field, line = shown.locator(".heat tbody:not(.means) td[title]").nth(1), shown.locator(".reading")
+        assert "its interval" in line.inner_text()
+        field.tap()
+        assert line.inner_text() == f"{whole.contests[0].name}. {field.get_attribute('title')}"
+        assert re.search(r"\([\d.]+–[\d.]+\)", line.inner_text())
+        box = line.bounding_box()
+        assert box["y"] + box["height"] <= 800  # in sight
+        shown.keyboard.press("ArrowRight")  # of a field that was not reached by keys, nothing
+        shown.locator(".heat td[tabindex='0']").focus()
+        shown.keyboard.press("ArrowDown")
+        assert line.inner_text().startswith(f"{whole.contests[1].name}. ")
+        shown.keyboard.press("ArrowLeft")
+        assert STAR in line.inner_text()
+        assert shown.locator("#heat .hint").is_visible()
+        assert shown.locator(".added .hint").first.is_visible()
+        assert shown.evaluate("document.documentElement.scrollWidth") == 400
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("replications", [1, 2])
+def test_a_page_of_one_replication_speaks_of_no_intervals(replications):
+    whole = new_arena(only="wear 4", replications=replications)
+    cells = [(contest.name, cell.policy_name) for contest in whole.contests for cell in whole.studies[contest].cells]
+    regrets = np.random.default_rng(0).lognormal(5.0, 1.0, (len(cells), replications))
+    scores = Scores.of(whole.contests, whole.entrants, dict(zip(cells, regrets, strict=True)))
+    page = arena_page.arena_page(whole, scores, STAR)
+    assert ("interval" in page) == ("95 %" in page) == (replications > 1)
+
+
+@pytest.mark.once
 def test_the_figure_has_every_ratio(tmp_path):
     part, scores = made_up(only="wear")
     figure = arena_page.heat_figure(scores)

@@ -711,6 +711,16 @@ def test_it_fits_a_phone_and_paper(browser, file):
         assert page.pdf(format="A4").startswith(b"%PDF")
 
 
+@pytest.mark.once
+def test_long_names_do_not_make_it_scroll_sideways(browser, tmp_path, uncompiled):
+    name = "x" * 73
+    study = lab.Study.of("long", {name: ma.UniformPlay()}, {name: ma.World(ma.Uniform())}, [60], 1)
+    path = lab.explain_study(study).write_page(tmp_path / "run.html", name)
+    with browsers.opened(browser, path, viewport={"width": 400, "height": 800}) as page:
+        assert name in page.locator("body").inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth") == 400
+
+
 def luminance(colour):
     parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]

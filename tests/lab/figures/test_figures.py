@@ -1,6 +1,7 @@
 """Figures: they show the numbers of the results, in the sizes of journals, with the same bytes every time."""
 
 import itertools
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
@@ -140,6 +141,13 @@ def test_names_are_only_ever_text(tmp_path):
         save(figure, tmp_path / "figure.svg")
     assert len(regret_figure(results).legends) == len(growth_figure(results).legends) == 1
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == names[1:]
+
+
+def test_control_characters_in_names_are_written_out(tmp_path):
+    figure = mpl.figure.Figure()
+    figure.suptitle("\x1b[31mred")
+    words = "".join(ElementTree.parse(save(figure, tmp_path / "red.svg")).getroot().itertext())  # else it is no XML
+    assert r"\x1b[31mred" in words or figure.get_suptitle() == r"\x1b[31mred"
 
 
 def test_colours_belong_to_the_place_in_the_study(results):

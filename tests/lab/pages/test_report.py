@@ -145,6 +145,14 @@ def test_one_of_everything_is_enough():
     assert "NaN" not in text.partition('id="data">')[2].partition("</script>")[0]
 
 
+@pytest.mark.parametrize("replications", [1, 2])
+def test_one_replication_is_not_said_to_have_intervals(replications):
+    text = report(made_up(Study.of("one", POLICIES, WORLDS, [500, 1000], replications)))
+    words = re.sub(r"<(style|script).*?</\1>", "", text, flags=re.DOTALL)
+    for said in ("95 %", " bands", "as a band", "±", "a full mark", "Bold where", ">sd<", "means over", "Mean over"):
+        assert (said.lower() in words.lower()) == (replications > 1), said
+
+
 def test_policies_in_worlds_of_their_own_are_not_called_paired(page_text):
     assert "All policies meet the same arms with the same luck" in page_text
     cells = tuple(
@@ -368,6 +376,34 @@ def test_it_fits_a_phone(browser, file, tmp_path, bad_text):
             page.set_viewport_size({"width": 1280, "height": 800})
             browsers.until(page, "document.querySelector('[data-chart=regret] svg').clientWidth > 1000")
             assert page.evaluate("document.documentElement.scrollWidth") == 1280
+
+
+LONG = "Elimination_with_everything_that_can_be_said_about_it_in_a_single_long_word"
+
+
+def test_long_names_do_not_make_it_scroll_sideways(browser, tmp_path):
+    assert len(LONG) >= 73
+    policies, worlds = {LONG: ma.UniformPlay(), "other": ma.SSUCB(beta=1.0)}, {LONG: WORLDS["still"]}
+    text = report(made_up(Study.of(LONG, policies, worlds, [500, 800], 3)), sections=[(LONG, [LONG], [[{LONG: LONG}]])])
+    path = tmp_path / "long.html"
+    path.write_text(text, encoding="utf-8")
+    with browsers.opened(browser, path, viewport={"width": 400, "height": 800}) as page:
+        page.locator("summary").click()
+        page.locator("[data-chart=regret] svg").first.hover(position={"x": 200, "y": 100})
+        assert page.locator("[data-chart=regret] .tip").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == 400
+
+
+def test_tables_say_where_they_go_on(browser, file):
+    with browsers.opened(browser, file, viewport={"width": 400, "height": 800}) as page:
+        hint, table = page.locator("#ends .hint:visible"), page.locator("#ends .scroll:visible")
+        assert hint.inner_text().startswith("Scroll sideways")
+        assert table.evaluate("one => one.classList.contains('more')")
+        table.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
+        browsers.until(page, "!document.querySelector('#ends [data-cell]:not([hidden]) .scroll').matches('.more')")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        browsers.until(page, "[...document.querySelectorAll('.hint')].every((one) => !one.checkVisibility())")
+        assert page.locator(".scroll.more:visible").count() == 0
 
 
 def test_bad_names_and_negative_regret_do_no_harm(browser, tmp_path, bad_text):

@@ -72,13 +72,13 @@ def test_more_checkpoints_than_can_be_kept_are_refused():
 def test_what_is_no_study_is_said_to_be_none(tmp_path):
     path = tmp_path / "deep.toml"
     path.write_text("name = " + "[" * 100_000)
-    with pytest.raises(ValueError, match=r"deep\.toml: not a TOML file"):
+    with pytest.raises(ValueError, match=r"deep\.toml: tables or lists stand too deeply inside one another"):
         read_study(path)
     path.write_text(grid(1, 1) + f"[policies.deep{'.a' * 5_000}]\ntype = 3\n")
-    with pytest.raises(ValueError, match=r"deep\.toml: its tables are nested too deeply"):
+    with pytest.raises(ValueError, match=r"deep\.toml: tables or lists stand too deeply inside one another"):
         read_study(path)
     path.write_bytes(b"name = '\xff'")
-    with pytest.raises(ValueError, match=r"deep\.toml: not a TOML file: .*utf-8"):
+    with pytest.raises(ValueError, match=r"deep\.toml: line 1 is not UTF-8"):
         read_study(path)
 
 
@@ -123,3 +123,77 @@ def test_a_type_of_ones_own_may_raise_anything(monkeypatch):
     monkeypatch.setattr(ma.UniformPlay, "__post_init__", raising)
     with pytest.raises(ValueError, match=r"policies\.uniform: ZeroDivisionError: mine \(.*test_study\.py, line"):
         parse_study(grid(1, 1))
+
+
+# ---------------------------------------------------------------- wrong values everywhere
+
+WHOLE = """name = "tiny"
+replications = 4
+horizons = [100]
+[worlds.still]
+reservoir = {type = "PowerLaw", beta = 1.0}
+drift = {type = "Rotting", rate = "1/t"}
+[policies.mine]
+type = "Blackbox"
+beta = 2.0
+base = {type = "UCB"}
+"""
+LINES = [
+    'name = "tiny"', "replications = 4", "horizons = [100]", 'reservoir = {type = "PowerLaw", beta = 1.0}',
+    'drift = {type = "Rotting", rate = "1/t"}', 'type = "Blackbox"', "beta = 2.0", 'base = {type = "UCB"}',
+]  # fmt: skip
+WRONG = [
+    "'x'", "[]", "[[1]]", "['a']", "{}", "{a = 1}", "true", "-1", "nan", "inf", "1979-05-27", "''",
+    "{type = 'Nothing'}", "{type = 3}", "{type = []}", "{type = 'PowerLaw'}", "{type = 'World'}", "'{nothing}'",
+    "[" + "1.5, " * 3000 + "]", "9" * 5000, "{type = 'PowerLaw', beta = {type = 'PowerLaw'}}",
+]  # fmt: skip
+PYTHONS = (
+    "positional",
+    "unhashable",
+    "codec",
+    "object",
+    "supported between",
+    "keyword",
+    "attribute",
+    "None",
+    "argument",
+)
+"""Words of errors that Python itself raises."""
+
+
+def test_the_whole_study_is_right():
+    assert len(parse_study(WHOLE).cells) == 1
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_wrong_values_are_named_with_place_and_remedy(line):
+    field = line.partition(" = ")[0]
+    assert WHOLE.count(line) == 1
+    for wrong in WRONG:
+        if (field, wrong) in {("name", "'x'"), ("reservoir", "{type = 'PowerLaw'}")}:
+            continue
+        with pytest.raises(ValueError, match=r"^mine\.toml: ") as caught:
+            parse_study(WHOLE.replace(line, f"{field} = {wrong}"), "mine.toml")
+        said = str(caught.value)
+        assert not any(word in said for word in PYTHONS), (wrong, said)
+        assert field in said or "too many digits" in said, (wrong, said)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('{type = "PowerLaw", beta = 1.0}', '{type = "PowerLaw"}', "PowerLaw needs the field 'beta', which is missing"),
+        ('{type = "PowerLaw", beta = 1.0}', "{beta = 1.0}", "reservoir: the field 'type' is missing"),
+        ('"PowerLaw"', '"Powerlaw"', "unknown spec type 'Powerlaw'; did you mean 'PowerLaw'?"),
+        ('base = {type = "UCB"}', 'base = "UCB"', '{type = "UCB"} in a file'),
+        ("beta = 2.0", "beta = 2.0\ngamma = 3", "Blackbox has no field 'gamma'; its fields are"),
+        ("replications = 4", "", "the field 'replications' is missing; write it as in replications = 100"),
+        ("replications = 4", "replications = 4\nhorizon = 3", "there is no field 'horizon'; the fields are name"),
+        ("[100]", "[100, 100]", "is there twice; name each horizon once"),
+    ],
+)
+def test_what_is_missing_or_unknown_is_named(old, new, words):
+    assert WHOLE.count(old) == 1
+    with pytest.raises(ValueError, match=r"^mine\.toml: ") as caught:
+        parse_study(WHOLE.replace(old, new), "mine.toml")
+    assert words in str(caught.value)

@@ -28,7 +28,6 @@ from .leagues import (
     AWAY,
     COMMON_PARTS,
     HINDSIGHT,
-    INTERVALS,
     MOST_DRAWS,
     NOTHING,
     REWARD,
@@ -369,12 +368,12 @@ CATALOGUE = League(
         "(greedy, KL-UCB or SSUCB on 16 to 4,096 arms, whichever turned out best in this very contest): above 1 it "
         "earns more. Beside it stand its reward over the upper value, which a player who sees means could earn at "
         "most, and over that of a fresh arm in every round. Here are geometric means of ratios over contests, and the "
-        f"worst contest. {INTERVALS}",
+        "worst contest.",
         "Told nothing: neither how good the best arm is nor beta nor the horizon nor anything about change. Hindsight: "
         f"the best of a grid of settings in this very contest, told the horizon. {AWAY}",
     ),
     note="Mean reward over that of the best fixed subsample in hindsight. Who earns more stands above 1, in blue. "
-    "Point at a number for its interval and that subsample; a dot says that the entrant did not take part.",
+    "Press a number for that subsample; a dot says that the entrant did not take part.",
     settings_note="A fresh arm: its mean in the first round. Upper value: what nobody earns more than in a round; a "
     "player who sees means comes close.",
     yardsticks={UPPER: lambda contest: contest.upper_value},

@@ -88,6 +88,7 @@ def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> st
         "sections": "".join(sections[:2]),
         "legend": _legend(layout.heats),
         "heat": _heat_map(layout, star),
+        "intervals": "yes" if arena.replications > 1 else "",
         "star": "".join(sections[2:]),
         "command": text(command),
         "seed": str(arena.seed),
@@ -97,7 +98,8 @@ def arena_page(arena: Arena, scores: Scores, star: str, command: str = "") -> st
         "entrants": _entrant_table(arena),
     }
     style = f"{asset('report.css')}{asset('arena.css', 'arena')}\n{_colours(layout.heats)}"
-    return whole_page(league.name, filled(asset("arena.html", "arena"), parts), style)
+    body = filled(asset("arena.html", "arena"), parts)
+    return whole_page(league.name, body, style, asset("arena.js", "arena"))
 
 
 def _facts(arena: Arena) -> str:

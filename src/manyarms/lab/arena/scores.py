@@ -23,7 +23,7 @@ from ...intervals import mean_and_half_width
 from ...tables import Table
 from ..figures.statistics import Floats
 from ..pages.report import Section
-from .leagues import HINDSIGHT, NEEDED, NOTHING, AnyContest, Entrant, League
+from .leagues import HINDSIGHT, INTERVALS, NEEDED, NOTHING, AnyContest, Entrant, League
 from .tables import ARENA
 
 
@@ -104,6 +104,11 @@ class Scores:
     totals: Mapping[tuple[str, str], Floats]  # in every replication; of a grid, that of its best; also of yardsticks
     chosen: Mapping[tuple[str, str], str]  # which of a grid that was
     league: League
+
+    @property
+    def replications(self) -> int:
+        """Of each contest."""
+        return max((len(values) for values in self.totals.values()), default=0)
 
     @classmethod
     def of(
@@ -295,8 +300,10 @@ def yardsticks_of(scores: Scores, contest: AnyContest) -> dict[str, float]:
 
 def findings(scores: Scores, star: str) -> list[Section]:
     """What an arena has found: the leaderboard, the star against each group, and contest by contest."""
-    measure = scores.league.measure
-    found = [Section("Leaderboard", scores.league.reading, (Table(leaderboard(scores)),))]
+    measure, reading = scores.league.measure, scores.league.reading
+    if scores.replications > 1:
+        reading = (f"{reading[0]} {INTERVALS}", *reading[1:])
+    found = [Section("Leaderboard", reading, (Table(leaderboard(scores)),))]
     if star not in {entrant.name for entrant in scores.entrants} or not scores.duels(star):
         return found
     return [

@@ -30,7 +30,7 @@ from ...policies import (
 from ...policies.base import DOUBLING
 from ...reservoirs import PowerLaw
 from ...world import World
-from .leagues import AWAY, COMMON_PARTS, INTERVALS, MOST_DRAWS, REGRET, AnyContest, League, Make, auto, powered
+from .leagues import AWAY, COMMON_PARTS, MOST_DRAWS, REGRET, AnyContest, League, Make, auto, powered
 from .leagues import GROUPS as GROUPS
 from .leagues import HALVES as HALVES
 from .leagues import HINDSIGHT as HINDSIGHT
@@ -339,14 +339,13 @@ ARENA = League(
     about="Who does well in how many worlds, and what must they be told for it?",
     reading=(
         "In each contest, an entrant's ratio is its mean regret over the least mean regret of all other entrants: "
-        "below 1 it is the first. Here are geometric means of ratios over contests, and the worst contest. "
-        f"{INTERVALS}",
+        "below 1 it is the first. Here are geometric means of ratios over contests, and the worst contest.",
         "Told nothing: neither beta nor the horizon nor anything about change. Told what it needs: beta, the horizon, "
         "and how much means will fall, where there is a place for it. Hindsight: the best of a grid of settings in "
         f"this very contest, told what it needs besides. {AWAY}",
     ),
     note="Mean regret over the least mean regret of all other entrants; of a grid, its best setting counts. The first "
-    "of a contest stands below 1, in blue. Point at a number for its interval and its best rival; a dot says that the "
+    "of a contest stands below 1, in blue. Press a number for its best rival; a dot says that the "
     "entrant did not take part.",
     settings_note="V is what policies are told that need it: by how much means fall if one good arm after another is "
     "played.",

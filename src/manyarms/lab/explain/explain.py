@@ -23,6 +23,7 @@ from ... import measures
 from ...engine import LONGEST_RUN, checkpoint_rounds, memory, named_policies, warn_of_other_top
 from ...policies.base import Policy
 from ...specs import checked_seed, count
+from ...tables import in_one_line
 from ...trace import COLUMNS
 from ...version import __version__
 from ...world import World
@@ -293,12 +294,17 @@ def check_same_run(path: Path, result: CellResult, replication: int, values: NDA
 def chosen_cell(study: Study, cell: str | int | None) -> int:
     """The place of the cell that is meant by a number or by words of its label."""
     labels = [one.label for one in study.cells]
-    listed = "\n".join(f"  {place}  {label}" for place, label in enumerate(labels))
+    lines = [f"  {place}  {in_one_line(label)}" for place, label in enumerate(labels)]
+    listed = "\n".join(lines)
     if cell is None:
         if len(labels) == 1:
             return 0
         raise ValueError(f"study {study.name} has {len(labels)} cells; choose one by number or words:\n{listed}")
     words = str(cell).strip()
+    if not words:
+        raise ValueError(
+            f"the cell {cell!r} names nothing; choose one of study {study.name} by number or words:\n{listed}"
+        )
     if words.isdecimal() and words.isascii():
         if int(words) < len(labels):
             return int(words)
@@ -313,5 +319,5 @@ def chosen_cell(study: Study, cell: str | int | None) -> int:
         return matches[0]
     if not matches:
         raise ValueError(f"study {study.name} has no cell {words!r}; choose one of these:\n{listed}")
-    meant = "\n".join(f"  {place}  {labels[place]}" for place in matches)
+    meant = "\n".join(lines[place] for place in matches)
     raise ValueError(f"{words!r} may mean {len(matches)} cells of study {study.name}; choose one by number:\n{meant}")

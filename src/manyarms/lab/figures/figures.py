@@ -15,6 +15,7 @@ import numpy as np
 
 from ...atomic import at_once
 from ...results import COLOURS, STYLES, draw_mean
+from ...tables import seen
 from ..running.files import CellResult
 from .statistics import Grid, difference, means_of_ends, number, slope_over_horizons, with_half_width
 
@@ -234,8 +235,18 @@ def save(figure: "Figure", path: str | Path) -> Path:
     path = Path(path)
     format = path.suffix[1:]
     with styled(), at_once(path) as temporary:
+        _see_all(figure)
         figure.savefig(temporary, format=format, metadata=UNDATED.get(format, {}))
     return path
+
+
+def _see_all(figure: "Figure") -> None:
+    """Write out control characters in names: an SVG file with them is none, and other formats show nothing."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if seen(text.get_text()) != text.get_text():
+            text.set_text(seen(text.get_text()))
 
 
 def styled() -> contextlib.AbstractContextManager[None]:

@@ -25,27 +25,53 @@ class Section(NamedTuple):
     tables: Sequence[Table | list[dict[str, Any]]] = ()  # or lists of rows, as in a ``Table``
 
 
+def as_sections(owner: str, sections: Any) -> list[Section]:
+    """Sections, from tuples with the same parts; what else they may be is named."""
+    if not isinstance(sections, Iterable) or isinstance(sections, (str, Section)):
+        raise ValueError(f"{owner} must be a list of Section(heading, paragraphs, tables), not {sections!r}")
+    return [_as_section(owner, section) for section in sections]
+
+
+def _as_section(owner: str, given: Any) -> Section:
+    if not isinstance(given, tuple) or not 1 <= len(given) <= 3 or not isinstance(given[0], str):
+        raise ValueError(f"{owner} must be a list of Section(heading, paragraphs, tables), one of them is {given!r}")
+    section = Section(*given)
+    for name, kinds, words in (("paragraphs", str, "texts"), ("tables", (Table, list), "tables, or of lists of rows")):
+        parts = getattr(section, name)
+        if not isinstance(parts, Sequence) or isinstance(parts, str) or not all(isinstance(p, kinds) for p in parts):
+            raise ValueError(f"{owner}: the {name} of {section.heading!r} must be a list of {words}, not {parts!r}")
+    for rows in section.tables:
+        if isinstance(rows, list) and not all(isinstance(row, dict) for row in rows):
+            raise ValueError(
+                f"{owner}: the tables of {section.heading!r} must have rows by the names of their columns, as in "
+                f'[{{"policy": "mine", "regret": 3.5}}], not {rows!r}'
+            )
+    return section
+
+
 # ---------------------------------------------------------------- whole pages
 
 
 def drawn_page(title: str, body: str, style: str, script: str, data: dict[str, Any]) -> str:
     """A page with charts, which ``script`` draws from ``data``."""
     drawing = f'<script type="application/json" id="data">{json_text(data | {"numbers": NUMBERS})}</script>\n'
-    drawing += f"<script>\n{asset('common.js')}{script}\n</script>\n"
-    return whole_page(title, body + drawing, style, allowed="script-src 'unsafe-inline'; ")
+    return whole_page(title, body + drawing, style, f"{asset('common.js')}{script}")
 
 
-def whole_page(title: str, body: str, style: str, allowed: str = "") -> str:
-    """A page with nothing but this; scripts in it run only if they are allowed to."""
-    parts = {"title": text(title), "version": text(__version__), "body": body, "style": style, "allowed": allowed}
-    return filled(asset("page.html"), parts)
+def whole_page(title: str, body: str, style: str, script: str) -> str:
+    """A page with nothing but this, and with tables that say where they go on."""
+    body += f"<script>\n{asset('scrolls.js')}{script}\n</script>\n"
+    return filled(
+        asset("page.html"), {"title": text(title), "version": text(__version__), "body": body, "style": style}
+    )
 
 
 def write_page(path: str | Path, page: str) -> Path:
     """Write a page at once; return its path."""
     path = Path(path)
     with at_once(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+        # A file's name may be no UTF-8, and stand in the page; escaped like this, it is right in JSON, too.
+        temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
     return path
 
 

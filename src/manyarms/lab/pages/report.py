@@ -27,9 +27,22 @@ from ..figures.statistics import (
     with_half_width,
 )
 from ..running.files import STUDY, CellResult, read_all, read_json
-from ..studies.study import Study, named_study
+from ..studies.study import Study, named_study, study_names
 from .html import Section as Section
-from .html import added, asset, drawn_page, facts, filled, short, spec_text, table, table_of, text, write_page
+from .html import (
+    added,
+    as_sections,
+    asset,
+    drawn_page,
+    facts,
+    filled,
+    short,
+    spec_text,
+    table,
+    table_of,
+    text,
+    write_page,
+)
 
 MOST_DOTS = 200
 """How many replications of a cell are drawn one by one."""
@@ -40,8 +53,8 @@ DARK = {"#000000": "#FFFFFF"}  # what a colour is on a dark page, where it is an
 REWARD = """<section id="reward">
 <h2>Reward a round</h2>
 <figure><div class="chart" data-chart="reward"></div>
-<figcaption>What was earned on average from the first round on: mean over replications with its 95 % interval as a
-band.</figcaption></figure>
+<figcaption>What was earned on average from the first round on{{?several}}: mean over replications with its 95 %
+interval as a band{{/several}}.</figcaption></figure>
 </section>
 
 """
@@ -64,25 +77,36 @@ APART = (
     "one of policy and world together."
 )
 
+EXPLAINED = (
+    "means over replications. ± is half the width of the 95 % interval (Student’s t), sd the spread of single "
+    "replications."
+)
+ALONE = "one replication, so without intervals."
+
 SomeSection = Section | tuple[Any, ...]  # with the same parts
 
-FINDINGS: dict[str, Callable[[list[CellResult]], list[Section]]] = {}
-"""What a named study has found, by its name, from the results of all its cells."""
+FINDINGS: dict[str, Callable[[list[CellResult]], Iterable[SomeSection]]] = {}
+"""What a study has found, by its name, from the results of all its cells."""
 
 
 def findings(results: list[CellResult]) -> list[Section]:
-    """What the study of these results has found; nothing if it is none of the named ones or not all of it is there."""
+    """What the study of these results has found, if `FINDINGS` says how to see that and all of its cells are there.
+
+    A study that only borrows the name of a named one has other cells, and no findings.
+    """
     study = results[0].study
-    if study.name not in FINDINGS or study.cells != named_study(study.name).cells:
+    if study.name not in FINDINGS or {result.cell for result in results} != set(study.cells):
         return []
-    if {result.cell for result in results} != set(study.cells):
+    if study.name in study_names() and study.cells != named_study(study.name).cells:
         return []
     function = FINDINGS[study.name]
     try:
-        return function(results)
-    except Exception as error:
+        found = function(results)
+        found = list(found) if isinstance(found, Iterator) else found
+    except Exception as error:  # it may be a function of one's own, which may raise anything
         place = as_raised(error, {getattr(function, "__module__", "")})
         raise ValueError(f"study {study.name}: its function in FINDINGS has raised an error, {place}") from error
+    return as_sections(f"study {study.name}: what its function in FINDINGS gives", found)
 
 
 def read_results(folder: str | Path) -> list[CellResult]:
@@ -124,14 +148,17 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
     checkpoints = grid.study.checkpoints
     regret_first = all(result.cell.world.regret_is_from_the_best for result in grid.results)
     most = max(len(result.values) for result in grid.results)
+    several = "yes" if most > 1 else ""
+    reward = filled(REWARD, {"several": several})
     parts = {
         "title": text(grid.study.name),
         "version": text(__version__),
         "about": text(grid.study.about),
         "facts": _facts(grid),
-        "sections": "".join(added(Section(*section)) for section in sections),
-        "reward_first": "" if regret_first else REWARD,
-        "reward_second": REWARD if regret_first else "",
+        "sections": "".join(map(added, as_sections("report: sections", sections))),
+        "reward_first": "" if regret_first else reward,
+        "reward_second": reward if regret_first else "",
+        "several": several,
         "ends": "".join(_ends(grid, place, *cell) for place, cell in enumerate(cells)),
         "dots": str(MOST_DOTS),
         "most": f"{most:,}" if most > MOST_DOTS else "",
@@ -231,6 +258,7 @@ def _facts(grid: Grid) -> str:
 
 def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
     rows = []
+    several = max(len(result.values) for result in grid.results) > 1
     for name, result in grid.at(world, horizon).items():
         regret = result.final("regret")
         spread = float(regret.std(ddof=1)) if len(regret) > 1 else math.nan
@@ -238,15 +266,12 @@ def _ends(grid: Grid, place: int, world: str, horizon: int) -> str:
         reward = with_half_width(*mean_and_half_width(result.final(PER_ROUND)))
         row = {"Policy": _named(grid, name)} | regret_and_reward(
             result.cell.world.regret_is_from_the_best,
-            {"Mean regret": mean, "sd": number(spread)},
+            {"Mean regret": mean, "sd": number(spread)} if several else {"Regret": mean},
             {"Reward a round": reward},
         )
         others = {heading: number(float(result.final(column).mean())) for column, (heading, _) in PANELS.items()}
         rows.append(row | others)
-    caption = (
-        f"After round {horizon:,} in the world “{text(world)}”: means over replications. ± is half the width of the "
-        "95 % interval (Student’s t), sd the spread of single replications."
-    )
+    caption = f"After round {horizon:,} in the world “{text(world)}”: {EXPLAINED if several else ALONE}"
     return f'<div data-cell="{place}">{table_of(rows, caption)}</div>'
 
 
@@ -266,10 +291,9 @@ def _pairs(grid: Grid, place: int, world: str, horizon: int) -> str:
             cells.append(f"<strong>{words}</strong>" if pair.is_clear else words)
         lines.append(cells)
     head = ["Row minus column", *(text(name) for name in found)]
-    caption = (
-        f"Final regret, row minus column, in the world “{text(world)}”, horizon {horizon:,}, with the half-width of "
-        "its 95 % interval. Bold where 0 lies outside."
-    )
+    several = any(len(result.values) > 1 for result in found.values())
+    caption = f"Final regret, row minus column, in the world “{text(world)}”, horizon {horizon:,}"
+    caption += ", with the half-width of its 95 % interval. Bold where 0 lies outside." if several else "."
     return f'<div data-cell="{place}" class="pairs">{table(head, lines, caption)}</div>'
 
 

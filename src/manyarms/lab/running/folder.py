@@ -6,6 +6,7 @@ are not complete. ``cells-DIGEST/`` and ``study-DIGEST.json`` are of another stu
 
 import contextlib
 import dataclasses
+import os
 import re
 import shutil
 import warnings
@@ -34,6 +35,17 @@ def slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-")[:80] or "x"
 
 
+def check_path(folder: Path) -> None:
+    """Raise if a folder has a name that is not UTF-8, here or above: what writes Parquet files takes no other."""
+    try:
+        os.path.realpath(folder).encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"the name of the folder {os.path.realpath(folder)!r} is not UTF-8, so no results can be written there; "
+            "rename it, or give another one"
+        ) from None
+
+
 def _is_undamaged(path: Path) -> bool:
     """Whether a result file is what was written."""
     try:
@@ -47,6 +59,7 @@ class Folder:
     """Where the files of one study lie."""
 
     def __init__(self, study: Study, root: Path, device: str = "cpu") -> None:
+        check_path(root)
         self.study = study
         self.device = device  # chunks for a GPU are larger
         self.path = root / study.name

@@ -44,6 +44,17 @@ GRID = ("horizons", "for_each", "worlds", "policies")
 FIELDS = ("name", "about", "seed", "replications", "checkpoints", "recommend", *GRID)
 """What a study's file may say; what makes its cells comes last."""
 
+NEEDED = {
+    "name": 'name = "mine"',
+    "replications": "replications = 100",
+    "horizons": "horizons = [10_000]",
+    "worlds": '[worlds.still] with reservoir = {type = "Uniform"} below it',
+    "policies": '[policies.mine] with type = "UniformPlay" below it',
+}
+"""What a study's file must say, and how."""
+
+NESTED = "tables or lists stand too deeply inside one another; write them flatter"
+
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
@@ -97,7 +108,9 @@ def checked_cells(owner: str, name: str, cells: Any) -> tuple[Cell, ...]:
         check_feedback(cell.policy, cell.world.feedback)
         key = (cell.world_name, cell.policy_name, horizon)
         if key in found:
-            raise ValueError(f"{owner}: the cell {cell.label!r} is there twice; give worlds other names")
+            raise ValueError(
+                f"{owner}: the cell {cell.label!r} is there twice; name each horizon once, or give worlds other names"
+            )
         found[key] = dataclasses.replace(cell, horizon=horizon)
     if not found:
         raise ValueError(f"{owner}: it has no {name}; give it policies, worlds and horizons")
@@ -311,7 +324,7 @@ def crossed(name: Any, policies: Any, worlds: Any, horizons: Any) -> list[Cell]:
             )
         for key, spec in given.items():
             if not isinstance(key, str) or not key:
-                raise ValueError(f"{owner}: the names of {what} must be texts, not {key!r}")
+                raise ValueError(f"{owner}: the names of {what} must be texts with something in them, not {key!r}")
             if not isinstance(spec, kind):
                 raise ValueError(f"{owner}: {what}.{key} must be a {kind.__name__}, not {spec!r}")
     number = len(horizons) if isinstance(horizons, Sequence) else np.size(horizons)
@@ -331,11 +344,16 @@ def read_study(path: str | Path) -> Study:
     """The study in a TOML file; its errors name the file, the field and the remedy."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no study {str(path)!r}; named ones: {', '.join(study_names())}") from None
+    except IsADirectoryError:
+        raise IsADirectoryError(
+            f"{path} is a folder; give the TOML file of a study, such as {path}/study.toml"
+        ) from None
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not a TOML file: {error}") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{path}: line {line} is not UTF-8, as TOML must be; save the file as UTF-8") from None
     return parse_study(text, str(path)).replace(file=path.name)
 
 
@@ -372,21 +390,25 @@ def parse_study(text: str, where: str = "study") -> Study:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from None
     except RecursionError:
-        raise ValueError(f"{where}: its tables are nested too deeply") from None
+        raise ValueError(f"{where}: {NESTED}") from None
 
 
 def _fields(text: str, where: str) -> dict[str, Any]:
     """What a TOML text says, if it has the fields of a study."""
     try:
         values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{where}: not a TOML file: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{where}: {NESTED}") from None
+    except ValueError:  # Python reads no integer of thousands of digits
+        raise ValueError(f"{where}: a number has too many digits; numbers must be below 2^64") from None
     unknown = sorted(set(values) - set(FIELDS))
     if unknown:
         raise ValueError(f"{where}: there is no field {unknown[0]!r}; the fields are {', '.join(FIELDS)}")
-    for field in ("name", "replications", "horizons", "worlds", "policies"):
+    for field, such_as in NEEDED.items():
         if field not in values:
-            raise ValueError(f"{where}: the field {field!r} is missing")
+            raise ValueError(f"{where}: the field {field!r} is missing; write it as in {such_as}")
     return values
 
 
@@ -411,12 +433,12 @@ def fillings(for_each: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _specs(field: str, tables: Any, filling: Mapping[str, Any], kind: str | None = None) -> dict[str, Any]:
     """The specs of one table of a study, filled in."""
     if not isinstance(tables, Mapping):
-        raise ValueError(f"{field} must be a table of named {field}, not {tables!r}")
+        raise ValueError(f"{field} must be a table of named {field}, as in {NEEDED[field]}, not {tables!r}")
     found: dict[str, Spec] = {}
     for name, table in tables.items():
         place = f"{field}.{name}"
         if not isinstance(table, Mapping):
-            raise ValueError(f"{place} must be a table, not {table!r}")
+            raise ValueError(f"{place} must be a table, as in {NEEDED[field]}, not {table!r}")
         values = filled(place, table, filling)
         key = filled_name(place, name, filling)
         if key in found:

@@ -1,4 +1,3 @@
-"use strict";
 // What all pages share: elements, numbers, scales, and drawing anew when the width changes or the page is printed.
 const page = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);

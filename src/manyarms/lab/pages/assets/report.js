@@ -176,14 +176,13 @@
       }
       plot.append(picture);
     }
-    const picture = svg("svg", { viewBox: `0 0 ${width} 42`, height: 42, "aria-hidden": "true" }, line(8, 1, width - 8, 1, "axis"));
+    const picture = svg("svg", { viewBox: `0 0 ${width} 24`, height: 24, "aria-hidden": "true" }, line(8, 1, width - 8, 1, "axis"));
     for (const tick of ticks) {
       picture.append(line(x(tick), 1, x(tick), 6, "axis"));
       const half = room([number(tick)]) / 2;
       picture.append(text(Math.max(half, Math.min(width - half, x(tick))), 19, number(tick)));
     }
-    picture.append(text(width / 2, 37, unit, "middle", "label"));
-    axis.append(picture);
+    axis.append(picture, element("p", { class: "unit" }, unit)); // names in it may take several lines
   }
 
   // ---------------------------------------------------------------- what is chosen
