@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .bandit import Bandit
 
 ROUNDS = 25
-"""So many rounds are played: with rewards that differ, with rewards of 0, with late ones of 1, at the end of a block."""
+"""So many rounds are played: rewards that differ, rewards of 0, late rewards of 1, the end of a block."""
 
 FEW_LEFT = 3
 """Rounds that are left of a block that is soon over."""
