@@ -167,6 +167,31 @@ def in_child(act):
     return json.loads(said) if said else "hung"
 
 
+@pytest.mark.compiled
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+@pytest.mark.parametrize("wish", [{}, {"exclude": [0]}], ids=["any", "excluding"])
+def test_a_signal_while_a_compiled_kernel_hands_over_its_choice_ends_the_ask_not_the_process(wish, monkeypatch):
+    monkeypatch.setattr("manyarms.bandit.kernels._READY", {})
+    bandit = ma.Bandit(ma.Elimination(beta=1.0, horizon=100), 1, items=range(5))
+    assert bandit.warm()
+
+    def trace(frame, event, arg):
+        is_where_one_is_made = frame.f_globals.get("__name__") == "namedtuple_Choice"
+        if is_where_one_is_made or frame.f_code.co_name == "_numba_unpickle":  # where compiled code looks for its class
+            signal.raise_signal(signal.SIGALRM)
+
+    def raising(number, frame):
+        raise Interrupt("in the middle")
+
+    def ask():
+        signal.signal(signal.SIGALRM, raising)
+        sys.settrace(trace)
+        bandit.ask(**wish)
+
+    assert in_child(ask) == "Interrupt: in the middle"
+    assert bandit.ask(**wish).number == 1
+
+
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_a_forked_process_has_a_lock_and_ids_of_its_own(tmp_path):
     bandit = ma.Bandit(ma.Forager(), 1, items=range(5))

@@ -42,12 +42,18 @@ class Compiled(NamedTuple):
         return mapped(lambda kind, leaf: leaf if isinstance(leaf, kind) else kind(leaf), self.kinds, state)
 
 
+# Choices are returned as bare tuples. To make a named one, compiled code calls Python, where a signal's handler may
+# raise; it does not look whether that went well, and the process is gone. What returns states is called in deeds only.
+
+
 def _ask(state: Any, round: int) -> Any:
-    return ask(state, round)
+    choice = ask(state, round)
+    return choice.slot, choice.arm, choice.probability, choice.block, choice.round
 
 
 def _ask_among(state: Any, round: int, allowed: Any, has_fresh: bool) -> Any:
-    return ask_among(state, round, allowed, has_fresh)
+    choice = ask_among(state, round, allowed, has_fresh)
+    return choice.slot, choice.arm, choice.probability, choice.block, choice.round
 
 
 def _tell(state: Any, choice: Choice, reward: float) -> Any:
@@ -111,8 +117,8 @@ def _compiled_kernels(state: Any, name: str) -> Kernels:
     round, choice, reward = 1, Choice(slot=0, arm=0, probability=1.0, block=1, round=1), 0.0
     # Arguments of the right types, and something of the type that has to be returned.
     ways = Kernels(
-        ask=((round,), choice),
-        ask_among=((round, np.zeros(1, dtype=np.bool_), True), choice),
+        ask=((round,), tuple(choice)),
+        ask_among=((round, np.zeros(1, dtype=np.bool_), True), tuple(choice)),
         tell=((choice, reward), state),
         defer=((choice,), (state, reward)),
         settle=((choice, reward, reward), state),

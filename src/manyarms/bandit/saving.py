@@ -307,7 +307,8 @@ def _plan(bandit: "Bandit", choice: Any) -> Choice:
     plan = choice_from_json(choice, "choice", limits)
     if plan.round != bandit.asked + 1:
         raise SnapshotError(f"decision {plan.round} does not come after decision {bandit.asked}")
-    if plan.slot >= 0 and bandit.policy.arms_in_slots(bandit._held)[plan.slot] != plan.arm:
+    arms = bandit.policy.arms_in_slots(bandit._held)  # none for a policy that remembers no arms
+    if arms.size and plan.slot >= 0 and arms[plan.slot] != plan.arm:
         raise SnapshotError(f"the arm {plan.arm} is not in slot {plan.slot}")
     return plan
 
