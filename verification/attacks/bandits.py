@@ -11,6 +11,7 @@ loaded and then fails.
 
 import base64
 import contextlib
+import copy
 import json
 import os
 import random
@@ -115,8 +116,8 @@ def wrong_use(bandit: ma.Bandit) -> str:
     if bandit.holdout:
         bandit.lift()
     bandit.table()
-    copy = ma.Bandit.from_json(json.loads(before))
-    if decisions(bandit, 60) != decisions(copy, 60):
+    twin = ma.Bandit.from_json(json.loads(before))
+    if decisions(bandit, 60) != decisions(twin, 60):
         return "not the same twice"
     json.dumps(bandit.explain(), allow_nan=False)
     json.dumps(bandit.news(), allow_nan=False)
@@ -248,7 +249,7 @@ def mutated_at(values: Any, way: tuple[Any, ...], dice: random.Random) -> tuple[
     elif how == "a number":
         part[last] = dice.choice((0, 1, -1, 2, 7, 1000, 2**31, 2**53, 2**62, -(2**62), 1e-300, 0.999, 1e300))
     elif how == "from elsewhere":
-        part[last] = at(values, dice.choice(list(paths_in(values))))
+        part[last] = copy.deepcopy(at(values, dice.choice(list(paths_in(values)))))  # it may be around the place
     else:
         part[last] = "@@"
     return f"{'.'.join(map(str, way))}: {how} {weird[:20]}", json.dumps(values).replace('"@@"', weird)

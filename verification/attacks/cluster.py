@@ -11,7 +11,6 @@ a message that says that what was finished is kept, by the same run once more. N
 ``--size 1`` is 50 kills of workers and 5 of the scheduler; ``--seed`` says when.
 """
 
-import argparse
 import contextlib
 import os
 import random
@@ -33,7 +32,8 @@ import manyarms as ma
 from manyarms.lab import Progress, Study, cluster_executor, needed_modules, run
 from manyarms.lab.running import chunks, cluster, runner
 from tests.dask_processes import SOURCES, DaskProcesses, environment, other_sources, until
-from verification.attacks.results import Tally, times
+
+from .rows import Row, main, scaled
 
 STUDY = Study.of(
     "attacked",
@@ -77,11 +77,11 @@ def attacks(seed: int, size: float) -> Iterator[dict[str, object]]:
             ("a worker of other sources comes first", laboratory.come_first, 4),
             ("a worker of other sources joins where Dask chooses who plays", laboratory.join_unguarded, 4),
         ):
-            tally = Tally(f"on a cluster, {name}")
-            for many, wrong in attack(times(tries, size)):
+            row = Row(f"on a cluster, {name}")
+            for many, wrong in attack(scaled(tries, size)):
                 for _ in range(many):
-                    tally.count(wrong)
-            yield tally.row
+                    row.note(wrong)
+            yield row.values()
 
 
 def bytes_of(paths: list[Path]) -> list[bytes]:
@@ -286,17 +286,5 @@ class Killed:
             timer.join()
 
 
-def main() -> None:
-    """Attack, and print a table."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--size", type=float, default=1.0)
-    options.add_argument("--seed", type=int, default=1)
-    given = options.parse_args()
-    begun = time.perf_counter()
-    for row in attacks(given.seed, given.size):
-        print(f"{row['held']:>6} of {row['tries']:>6} held: {row['attack']}  {row['else']}", flush=True)
-    print(f"{time.perf_counter() - begun:.0f} s")
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(main(attacks, __doc__))
