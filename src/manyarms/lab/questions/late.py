@@ -14,23 +14,34 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...bases import UCB, Greedy
+from ...bases import UCB, GLRklUCB, Greedy, TsallisINF
 from ...drifts import Crash
 from ...feedbacks import AtOnce, Batches, Delayed, Feedback, LogUniform
 from ...policies import (
     AUCBTASW,
+    AUCBTP,
     CBT,
+    IMOSS,
+    OSE,
+    PROSE,
+    QRM2,
     SSUCB,
+    UCBAIR,
     UCBTASW,
+    UCBTP,
     Blackbox,
+    BracketingHalving,
     Elimination,
     EmpiricalCBT,
     Forager,
     KFailure,
     MRun,
+    NLearning,
     Oracle,
     Policy,
+    SiRI,
     Subsample,
+    TwoTarget,
     UniformPlay,
 )
 from ...policies.tail import AUTO
@@ -98,13 +109,26 @@ POLICIES: dict[str, Callable[[float], Policy]] = {
     "Blackbox(UCB), auto": lambda falls: Blackbox(base=UCB(), beta=AUTO),
     "SSUCB": lambda falls: SSUCB(beta=1.0),
     "Subsample(Greedy)": lambda falls: Subsample(base=Greedy(), beta=1.0),
+    "Subsample(TsallisINF)": lambda falls: Subsample(base=TsallisINF(), beta=1.0),
+    "Subsample(GLR-klUCB)": lambda falls: Subsample(base=GLRklUCB(), beta=1.0),
     "Forager": lambda falls: Forager(),
     "EmpiricalCBT": lambda falls: EmpiricalCBT(),
     "CBT": lambda falls: CBT(beta=1.0),
     "UCBT-ASW": lambda falls: UCBTASW(beta=1.0, variation=falls, width=0.5),
     "AUCBT-ASW": lambda falls: AUCBTASW(),
+    "UCB-TP": lambda falls: UCBTP(rotting=falls / HORIZON, width=0.5),
+    "AUCB-TP": lambda falls: AUCBTP(width=0.5),
+    "UCB-AIR": lambda falls: UCBAIR(beta=1.0),
+    "IMOSS": lambda falls: IMOSS(),
+    "QRM2": lambda falls: QRM2(),
+    "SiRI": lambda falls: SiRI(beta=1.0),
+    "BracketingHalving": lambda falls: BracketingHalving(),
+    "OSE": lambda falls: OSE(),
+    "PROSE": lambda falls: PROSE(),
     "KFailure": lambda falls: KFailure(),
     "MRun": lambda falls: MRun(),
+    "NLearning": lambda falls: NLearning(),
+    "TwoTarget": lambda falls: TwoTarget(),
     "UniformPlay": lambda falls: UniformPlay(),
     "Oracle": lambda falls: Oracle(),
 }
