@@ -132,9 +132,29 @@ POLICIES: dict[str, Callable[[float], Policy]] = {
     "UniformPlay": lambda falls: UniformPlay(),
     "Oracle": lambda falls: Oracle(),
 }
-"""Who plays; UCBT-ASW is told by how much means fall in all. The last two do not mind what they are told, or when."""
+"""Who plays: all policies of the package, and on a subsample a base that is greedy, one that draws, one that restarts.
+
+UCBT-ASW is told by how much means fall in all, UCB-TP by how much with a play. The last two do not mind what they are
+told, or when.
+"""
 
 YARDSTICKS = ("UniformPlay", "Oracle")
+
+DRAWN = (
+    "Elimination",
+    "Blackbox(UCB), auto",
+    "SSUCB",
+    "Subsample(Greedy)",
+    "Subsample(TsallisINF)",
+    "Forager",
+    "EmpiricalCBT",
+    "CBT",
+    "IMOSS",
+    "PROSE",
+    "TwoTarget",
+    *YARDSTICKS,
+)
+"""Who is in the picture, which would be too full of all; the tables have all."""
 
 
 def feedbacks() -> dict[str, Feedback]:
@@ -149,7 +169,7 @@ def late(replications: int = 40, seed: int = 1) -> Study:
     Examples
     --------
     >>> len(late().cells)
-    280
+    540
     """
     cells = []
     for (kind, probability), (name, feedback) in itertools.product(KINDS.items(), feedbacks().items()):
@@ -257,7 +277,7 @@ def late_figure(results: Sequence[CellResult]) -> "Figure":
 def draw_rewards(panel: "Axes", played: Played, kind: str, one: Lateness) -> None:
     """A line for each policy, from answers at once on; thin ones for those who do not mind."""
     names = [AT_ONCE, *(one.called(size) for size in SIZES)]
-    for place, policy in enumerate(POLICIES):
+    for place, policy in enumerate(DRAWN):
         look: dict[str, Any] = {
             "color": COLOURS[place % len(COLOURS)],
             "linestyle": STYLES[place // len(COLOURS) % len(STYLES)],
