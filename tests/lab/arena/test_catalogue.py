@@ -117,7 +117,8 @@ def test_who_stays_away_is_slow():
             assert all(seconds_beyond(policy, contest.world, contest.horizon) <= MOST_SECONDS for policy in policies)
             sizes.setdefault(entrant.name, set()).update(policy.arms for policy in policies)
     assert sizes.pop("META, best size") == {16, 64, 256}  # it takes no more
-    assert all(found == set(SIZES) for found in sizes.values())
+    for name, found in sizes.items():
+        assert found == set(SIZES[:4] if name.startswith("Thompson") else SIZES)
 
 
 def test_the_right_prior_has_the_moments_of_the_reservoir():

@@ -237,6 +237,14 @@ def arena(
     where
         ``jobs``, ``device``, ``resume``: as for `run_with_bar`.
     """
-    part = {"quick": quick, "everybody": everybody, "half": half, "only": only}
-    chosen = new_arena(entrants, catalogue=catalogue, **part, replications=replications, seed=seed)  # type: ignore[arg-type]
+    chosen = new_arena(
+        entrants,
+        catalogue=catalogue,
+        quick=quick,
+        everybody=everybody,
+        half=half,
+        only=only,
+        replications=replications,
+        seed=seed,
+    )
     return chosen.run(chosen.league.folder(quick) if folder is None else folder, **where)

@@ -17,6 +17,7 @@ from ...bases import (
     Base,
     EpsilonGreedy,
     Exp3S,
+    GaussianThompson,
     GLRklUCB,
     KLUCBPlusPlus,
     MultiLayerRace,
@@ -38,6 +39,7 @@ BASES: dict[str, Base] = {
     "IMED": IMED(),
     "UCBV": UCBV(exploration="loglog", anytime=True),  # UCB-F
     "EpsilonGreedy": EpsilonGreedy(),
+    "GaussianThompson": GaussianThompson(),
     "TsallisINF": TsallisINF(),
     # As published, the next two play at random for longer than anybody plays.
     "BARBAR, scaled": BARBAR(scale=2.0**-10),
