@@ -69,7 +69,7 @@ def test_the_better_of_two_arms_is_found_beyond_the_unit_interval():
             r"GaussianThompson: prior must be two numbers, a mean and a standard deviation, not \(0.5,\)",
         ),
         ({"prior": (0.5, 0.0)}, "GaussianThompson: the deviation of the prior must be above 0, not 0.0"),
-        ({"prior": ("a", 1.0)}, "GaussianThompson: the mean of the prior must be a number, not 'a'"),
+        ({"prior": ("a", 1.0)}, "GaussianThompson: the mean of the prior must be a finite number, not 'a'"),
     ],
 )
 def test_what_cannot_be_is_refused(settings, words):
