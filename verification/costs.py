@@ -1,4 +1,4 @@
-"""What one more arm adds to a round, in nanoseconds, of those who look at all of their arms: `manyarms.lab.running.costs`.
+"""What one more arm adds to a round, in nanoseconds, for those who look at all of them: `manyarms.lab.running.costs`.
 
     python verification/costs.py
 
