@@ -228,7 +228,7 @@ def _entrant_table(arena: Arena) -> str:
 ROW, COLUMN = 0.125, 0.27
 """The height and the width of a field, in inches."""
 
-MARGINS = {"left": 2.35, "right": 0.05, "top": 1.75, "bottom": 0.35}
+MARGINS = {"left": 2.35, "right": 0.05, "top": 2.05, "bottom": 0.35}
 """Around all fields, in inches: names stand there."""
 
 GAP, HEADING = 0.4, 1.2
@@ -237,7 +237,7 @@ GAP, HEADING = 0.4, 1.2
 LABEL = 2.3
 """The width of a label of a colour, in fields."""
 
-MOST_ACROSS = 24
+MOST_ACROSS = 25
 """Entrants in one figure: with more of them, no number could be read in print."""
 
 INK, PALE = "#1a1f26", "#566170"
@@ -334,8 +334,8 @@ class _Chart:
         places: dict[str, float] = {}
         x = 0.0
         for told, members in self.groups.items():
-            self.write(x, -11.4, told, 1.2, color=PALE, ha="left", va="baseline")
-            self.panel.plot([x, x + len(members)], [-11.0, -11.0], color="#B9C0C8", linewidth=0.6, clip_on=False)
+            self.write(x, -13.8, told, 1.2, color=PALE, ha="left", va="baseline")
+            self.panel.plot([x, x + len(members)], [-13.4, -13.4], color="#B9C0C8", linewidth=0.6, clip_on=False)
             for name in members:
                 places[name] = x
                 self.write(x + 0.5, -0.4, name, 1.1, rotation=90, va="bottom")
