@@ -20,6 +20,7 @@ import dataclasses
 import math
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+from ..about import About
 from ..compiled import load_both
 from ..specs import Positive, number, positive, several
 from ..streams import normal
@@ -66,6 +67,12 @@ class GaussianThompson(Base):
     True
     """
 
+    about: ClassVar = About(
+        told=("noise",),
+        rate="log(T) / gap for each arm",
+        made_for=("still",),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({}, {"sigma": 0.1, "prior": (0.8, 0.1)})
 
     sigma: Positive = 0.5
