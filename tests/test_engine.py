@@ -459,9 +459,7 @@ def test_what_memory_cannot_hold_is_refused_before_anything_is_played(asked, wor
 
 
 @pytest.mark.once
-@pytest.mark.parametrize(
-    "checkpoints", [2 * 10**8, np.int64(2 * 10**8), range(2 * 10**8), np.zeros(2 * 10**8, np.int8)]
-)
+@pytest.mark.parametrize("checkpoints", [2 * 10**8, np.int64(2 * 10**8), range(2 * 10**8)])
 def test_more_checkpoints_than_anybody_looks_at_are_refused_before_they_are_listed(checkpoints):
     with pytest.raises(ValueError, match="checkpoints must be at most 10,000,000, not 200,000,000"):
         ma.simulate(ma.UniformPlay(), ma.World(ma.PowerLaw(1.0)), 2 * 10**8, checkpoints=checkpoints)
