@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..atomic import at_once
+from ..atomic import at_once, check_plain
 from ..snapshots import SnapshotError
 
 FORMAT = "manyarms.journal"
@@ -34,6 +34,7 @@ class Journal:
         self.path = path
         self.fsync = fsync
         self.is_left = False  # to the process that this one was forked from
+        check_plain(path)
         self.handle: int | None = os.open(path, os.O_WRONLY | os.O_APPEND)
         if not self._is_mine():
             self.close()
