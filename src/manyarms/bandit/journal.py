@@ -114,7 +114,9 @@ class Journal:
     def read(path: str | os.PathLike[str]) -> Found:
         """All that was written; but for a last line that is not finished."""
         lines = Path(path).read_bytes().split(b"\n")
-        lines.pop()  # empty, or not finished
+        rest = lines.pop()  # empty, or a line that is not finished
+        if is_line(rest[:-1]):  # or one whose end of line is another byte
+            lines.append(rest)
         if not is_line(lines[0] if lines else b""):
             raise SnapshotError(f"{path} is not the journal of a bandit, or its first line is damaged; {IF_SNAPSHOT}")
         read = [json_of(line, f"{path}, line {place + 1}") for place, line in enumerate(lines)]
