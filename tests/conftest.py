@@ -75,6 +75,20 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture
+def soon():
+    """Nothing may be waited for in vain. (An error of this kind is caught by nobody.)"""
+
+    def stop(*_):
+        raise KeyboardInterrupt("hung")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(300)  # a machine that is busy with other things is not hung
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
 def uncompiled(monkeypatch):
     """Loops run as plain Python: short ones, of types that nothing else plays, which would take seconds to compile."""
     monkeypatch.setattr(Loop, "__call__", lambda loop, *arguments: loop.function(*arguments))
