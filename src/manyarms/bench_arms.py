@@ -29,7 +29,7 @@ ROUNDS_FOR_AN_ARM = 100
 FIRST_ROUNDS_FOR_AN_ARM = 10
 """Of slow policies only the first rounds of a run are timed: so many for each arm."""
 
-LONGEST_S = 1.0
+LONGEST_S = 0.5
 """A policy is slow if a run takes longer."""
 
 
@@ -78,10 +78,11 @@ def most_arms(spec: Spec) -> float:
 def timing_with(spec: Spec, arms: int) -> Timing:
     """What is timed: as many whole runs as are worth it, or the first rounds of a slow one."""
     policy, horizon = playing(spec, arms), ROUNDS_FOR_AN_ARM * arms
-    first = FIRST_ROUNDS_FOR_AN_ARM * arms
     policy_ns(policy, 100, 100, STILL)  # compiles
-    run_s = policy_ns(policy, first, first, STILL) * horizon / 1e9
+    tried = 2 * arms  # every arm once, which may be cheap, and as many rounds again
+    run_s = policy_ns(policy, tried, tried, STILL) * horizon / 1e9
     if run_s > LONGEST_S:
+        first = FIRST_ROUNDS_FOR_AN_ARM * arms
         return Timing(policy, first, first, STILL)
     runs = min(bench.ROUNDS // horizon, int(LONGEST_S / run_s))
     return Timing(policy, horizon, max(1, runs) * horizon, STILL)
