@@ -105,12 +105,15 @@ def measure(arms: Sequence[int], turns: int = 9, say: Callable[[str], None] = la
                 about[name] = {"arms": number, "kept": timed[name].spec.slots(timed[name].horizon)}
     slow = {name: timing for name, timing in timed.items() if is_cut(timing.horizon, about[name]["arms"])}
     fast = {name: timing for name, timing in timed.items() if name not in slow}
-    say(f"a round of each, {turns} turns")
-    floor, found = costs(fast, turns)
-    say(f"a round of those that are slow, {len(slow)} of {len(timed)}, {max(1, turns // 3)} turns")
-    found |= costs(slow, max(1, turns // 3))[1]
+    floors, found = [], {}
+    for group, taken in ((fast, turns), (slow, max(1, turns // 3))):
+        if group:
+            say(f"a round of each, {len(group)} of {len(timed)}, {taken} turns")
+            floor, costs_found = costs(group, taken)
+            floors.append(floor)
+            found |= costs_found
     figures = {name: found[name] | about[name] for name in timed}
-    return {"machine": machine(), "floor_ns": floor, "arms": numbers, "policies": figures}
+    return {"machine": machine(), "floor_ns": floors[0], "arms": numbers, "policies": figures}
 
 
 def figure_name(label: str, arms: int) -> str:
