@@ -81,10 +81,10 @@ def test_of_slow_ones_the_first_rounds_are_timed_in_a_third_of_the_turns(monkeyp
     monkeypatch.setattr(bench_arms, "costs", counted)
     figures = bench_arms.measure([5], turns=7)
     assert turns == {("Greedy(), 5 arms",): 2}
-    assert figures["policies"]["Greedy(), 5 arms"]["rounds"] == 50
+    assert figures["policies"]["Greedy(), 5 arms"]["rounds"] == 20
     timing = bench_arms.timing_with(ma.Greedy(), 5)
     assert timing.spec.horizon == 100  # it knows of the whole run
-    assert "the first 10 rounds for each arm only: Greedy(), 5 arms" in bench_arms.report(figures)
+    assert "the first 4 rounds for each arm only: Greedy(), 5 arms" in bench_arms.report(figures)
 
 
 def test_the_command_measures_with_the_arms_it_is_told(monkeypatch, tmp_path, capsys):

@@ -26,7 +26,7 @@ STILL = World(PowerLaw(beta=1.0))
 ROUNDS_FOR_AN_ARM = 100
 """The horizon for each arm. With 100 arms it is that for which ``Subsample`` chooses 100 itself."""
 
-FIRST_ROUNDS_FOR_AN_ARM = 10
+FIRST_ROUNDS_FOR_AN_ARM = 4
 """Of slow policies only the first rounds of a run are timed: so many for each arm."""
 
 LONGEST_S = 0.5
