@@ -4,7 +4,8 @@
     python benchmarks/gpu.py --quick              # rounds a second, beside the best in the ledger: a minute
     PYTHONPATH=old/src python benchmarks/gpu.py --quick     # the same of another checkout: only what all have is used
     python benchmarks/gpu.py --draw gpu.json gpu.png
-    python benchmarks/gpu.py --all                # every policy, feedback and kind of world: the same numbers? Long.
+    python benchmarks/gpu.py --all                # every policy, base, feedback and world: the same numbers? Long.
+    python benchmarks/gpu.py --all --part 3/16    # a part of that: nearly all of the time goes into compiling
     ncu -k regex:play -c 1 python benchmarks/gpu.py --only Elimination --horizon 60000
 
 Every timing is one call of ``simulate``: results copied back and 64 checkpoints included, compilation not.
@@ -140,13 +141,17 @@ def equality(horizon, replications, seeds):
     ]
 
 
-def all_equal():
-    """The same for every policy of the package in one world and with every feedback that it takes, and every world."""
+def all_equal(part, parts):
+    """The same for every policy and base in one world, policies with every feedback they take, and every world.
+
+    Of all that, every so many-th pair, from the one with the number of the part.
+    """
     from manyarms.feedbacks import Feedback  # which an older checkout need not have
 
     specs = examples()
     policies = [spec for spec in specs if isinstance(spec, ma.Policy)]
-    pairs = [(spec, BUSY_WORLD) for spec in policies]
+    bases = [ma.Subsample(base=spec, beta=1.0) for spec in specs if isinstance(spec, ma.Base)]
+    pairs = [(spec, BUSY_WORLD) for spec in policies + bases]
     pairs += [(ma.Elimination(beta=1.0), spec) for spec in specs if isinstance(spec, ma.World)]
     pairs += [
         (policy, BUSY_WORLD.replace(feedback=feedback))
@@ -156,7 +161,10 @@ def all_equal():
         and (policy.takes_corrections or not feedback.corrects)
         and (policy.takes_pending or feedback.pending is None)
     ]
-    return [compared(policy.label(), policy, world.label(), world, 3000, 96, [5]) for policy, world in pairs]
+    return [
+        compared(policy.label(), policy, world.label(), world, 3000, 96, [5])
+        for policy, world in pairs[part - 1 :: parts]
+    ]
 
 
 def compared(policy_name, policy, world_name, world, horizon, replications, seeds):
@@ -271,6 +279,14 @@ def draw(figures, path):
     picture.savefig(path, dpi=150)
 
 
+def part_of(text):
+    """Which of how many parts."""
+    part, parts = map(int, text.split("/"))
+    if not 1 <= part <= parts:
+        raise ValueError(f"there is no part {part} of {parts}")
+    return part, parts
+
+
 def parsed():
     """The options."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -283,6 +299,7 @@ def parsed():
     parser.add_argument("--ledger", type=Path, default=HERE / "ledger.jsonl", help="where it is kept")
     parser.add_argument("--commit", help="which one is measured, where git cannot tell")
     parser.add_argument("--all", action="store_true", help="compare every policy and every kind of world, time nothing")
+    parser.add_argument("--part", type=part_of, default=(1, 1), metavar="I/N", help="of all: the I-th of N parts")
     parser.add_argument("--only", metavar="POLICY", help="play this one once in the figure's world, for a profiler")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     return parser.parse_args()
@@ -332,7 +349,7 @@ def main():
         seconds(policies()[options.only], worlds()[FIGURE_WORLD], options.horizon, options.replications)
         return
     if options.all:
-        rows = all_equal()
+        rows = all_equal(*options.part)
         print(Table(rows))
         agree = not any(row["different"] for row in rows)
     else:
