@@ -47,7 +47,11 @@ bench: setup
 # Against what one would use otherwise, in an environment of its own.
 bench-peers:
 	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check . river mabwiser
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-compile .
+	@for package in river mabwiser SMPyBandits pymab; do \
+	  .venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-compile $$package || \
+	  echo "$$package cannot be installed here"; \
+	done
 	.venv-peers/bin/python benchmarks/peers.py
 
 # How the default settings were chosen; docs/calibration.md has the outcome.
