@@ -1,9 +1,11 @@
 """For all tests."""
 
 import gc
+import re
 import signal
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from manyarms.compiled import Loop
 
@@ -56,6 +58,9 @@ ABOVE_THE_KERNELS = {
 }
 """They take what a simulation finds, whether or not it was compiled: once is enough."""
 
+WARM = {"test_machine", "test_warm"}
+"""Tests of live bandits in which a compiler plays a part. The others call kernels as plain Python in any case."""
+
 
 def pytest_configure(config):
     config.addinivalue_line(
@@ -63,10 +68,28 @@ def pytest_configure(config):
     )
 
 
+class ByKernels(LoadScopeScheduling):
+    """Tests that compile the same kernels share a worker: those of a file, and of the promises those of a type of spec.
+
+    The promises alone take more than half of the time: in one piece they would keep one worker busy to the end.
+    """
+
+    def _split_scope(self, nodeid):
+        file = nodeid.partition("::")[0]
+        spec = re.search(r"::test_promise\[(\w+)", nodeid)
+        return f"{file}: {spec[1]}" if spec else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return ByKernels(config, log)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.stem in ABOVE_THE_KERNELS or "uncompiled" in getattr(item, "fixturenames", ()):
+        is_live = item.path.parent.name == "bandit" and item.path.stem not in WARM
+        is_plain = "uncompiled" in getattr(item, "fixturenames", ())
+        if is_live or is_plain or item.path.stem in ABOVE_THE_KERNELS:
             item.add_marker(pytest.mark.once)
         if item.get_closest_marker("once"):
             item.add_marker(pytest.mark.compiled)
