@@ -62,7 +62,7 @@ verify: setup
 	$(BIN)/python verification/plan.py
 	$(BIN)/python verification/late.py
 	$(BIN)/python -m verification.trust
-	MANYARMS_EVERY_PAIR=1 $(BIN)/python -m pytest -n 2 tests/checks -k 'Blackbox.'
+	MANYARMS_EVERY_PAIR=1 $(BIN)/python -m pytest -n 2 tests/checks -k 'Blackbox. or top'
 
 clean:
 	rm -rf $(VENV) .venv-peers results
