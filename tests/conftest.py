@@ -22,6 +22,8 @@ LONGEST = (
     "test_subsample",
     "test_elimination",
     "test_twins",
+    "test_everything",
+    "test_turns",
     "test_published",
     "test_cuda",
     "test_shifts",
@@ -31,8 +33,10 @@ LONGEST = (
     "test_cli",
     "test_bandit",
     "test_forager",
+    "test_late",
     "test_warm",
     "test_skeletons",
+    "test_indexed",
     "test_cbt",
     "test_empirical_cbt",
     "test_compiled",
@@ -48,15 +52,20 @@ LONGEST = (
 
 ABOVE_THE_KERNELS = {
     "test_arena",
+    "test_bounds",
+    "test_catalogue",
     "test_cli",
     "test_explain",
     "test_figures",
     "test_runner",
     "test_rates",
     "test_report",
+    "test_shifts_mutations",
+    "test_snapshots",
     "test_statistics",
+    "test_values",
 }
-"""They take what a simulation finds, whether or not it was compiled: once is enough."""
+"""They take what a simulation finds, whether or not it was compiled, or run no loop: once is enough."""
 
 WARM = {"test_machine", "test_warm"}
 """Tests of live bandits in which a compiler plays a part. The others call kernels as plain Python in any case."""
