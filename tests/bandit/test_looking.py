@@ -9,6 +9,7 @@ import pytest
 import manyarms as ma
 from manyarms.bandit import looking
 from manyarms.bandit.items import Item
+from manyarms.contract import Choice
 
 GREEDY = ma.Subsample(ma.Greedy(), beta=1.0, arms=3, horizon=1000)
 
@@ -104,7 +105,7 @@ def test_items_are_asked_for_as_often_as_is_stated(policy):
             stated[asked.key] = asked.probability
     assert {**bandit.to_json()}["asked"] == values["asked"]
     (planned,) = stated  # the policy's own streams are the same
-    own = bandit._kernels.ask(bandit._held, bandit.asked + 1).probability
+    own = Choice(*bandit._kernels.ask(bandit._held, bandit.asked + 1)).probability
     assert stated[planned] == pytest.approx((1 - share) * own + share / 6)
     # Without the policy's randomness the plan has all of 1 - share.
     # 4 standard errors: 4 sqrt(p (1 - p) / 4000) <= 0.032.

@@ -101,10 +101,11 @@ def test_other_threads_go_on_meanwhile(monkeypatch):
     assert [*play(plain, 3000), *play(plain, 100)] == decisions
 
 
-# With functions in place of the compiled ones. Like those, they make Python's own numbers of all numbers.
+# With functions in place of the compiled ones. Like those, they make Python's own numbers of all numbers, and bare
+# tuples of choices.
 
 
-CHOICE = Choice(0, 0, 1.0, 1, 1)
+CHOICE = tuple(Choice(0, 0, 1.0, 1, 1))
 
 
 class StandIn:
@@ -119,7 +120,8 @@ class StandIn:
         returns = {"ask": CHOICE, "ask_among": CHOICE, "defer": (state, 0.0)}.get(self.verb, state)
 
         def call(state, *arguments):
-            return mapped(plain_number, self.kernel(read(state), *arguments))
+            returned = mapped(plain_number, self.kernel(read(state), *arguments))
+            return tuple(returned) if isinstance(returned, Choice) else returned
 
         return Entry(call, compiled_type(returns))
 
