@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,11 +137,12 @@ A 64-bit word is a whole number like others: as plain Python, kernels make Pytho
 
 def kind_of(leaf: Any) -> str:
     """What a field holds, in words."""
-    return type_of(leaf) if isinstance(leaf, np.ndarray) else _kind_of_number(type(leaf)) or type_of(leaf)
+    number: Hashable = type(leaf)
+    return type_of(leaf) if isinstance(leaf, np.ndarray) else _kind_of_number(number) or type_of(leaf)
 
 
 @functools.cache
-def _kind_of_number(number: type) -> str:
+def _kind_of_number(number: Any) -> str:
     """What a type of numbers is, in words; nothing for other types."""
     return next((kind for kind, types in NUMBERS.items() if issubclass(number, types)), "")
 
