@@ -36,6 +36,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, ceiling, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, register
@@ -96,6 +97,12 @@ class META(Base):
     ValueError: META: takes at most 256 arms, not 1,000; say so with arms=256 or fewer to whoever runs it
     """
 
+    about: ClassVar = About(
+        told=("T",),
+        rate="sqrt(K T); sqrt(changes · K T) if any",
+        made_for=("wear", "crashes"),
+        cost="O(arms), of which there may be 256",
+    )
     is_random: ClassVar[bool] = True
     takes_corrections: ClassVar[bool] = False
     tried_with: ClassVar = ({"threshold": 0.1},)

@@ -23,6 +23,7 @@ independent. Draws are addressed by (number of the ask, slot).
 import dataclasses
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+from ..about import About
 from ..arithmetic import power
 from ..compiled import kernel, load_both, replaced
 from ..contract import Choice, counted
@@ -78,6 +79,12 @@ class Thompson(Base):
     'Thompson(prior=(1.0, 30.0))'
     """
 
+    about: ClassVar = About(
+        told=(),
+        rate="log(T) / gap for each arm",
+        made_for=("still",),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({}, {"prior": (0.5, 3.0)})
 
     prior: Annotated[tuple[float, float], checked_prior] = FLAT

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import bases, policies
+from ..about import FIELDS, TOLD, About
 from ..snapshots import state_to_json
 from ..specs import Spec, spec_from_json
 from ..states import arrays, leaves, type_of
@@ -104,6 +106,28 @@ def names_its_source(spec: Spec) -> None:
     text = (module.__doc__ if module else None) or ""
     ours = type(spec).__module__.partition(".")[0] == Spec.__module__.partition(".")[0]  # others cite as they like
     hold("Source:" in text or not ours, f"no 'Source:' in the docstring of {type(spec).__module__}")
+
+
+SAY_WHAT_FOR = (bases.__name__, policies.__name__)
+"""Packages whose classes say so; others may, those of the lab and one's own."""
+
+
+@promise("policy", "base")
+def says_what_it_is_for(spec: Spec) -> None:
+    """Its class says what it must be told, what that is good for and what it costs: ``about``."""
+    about: About | None = getattr(spec, "about", None)
+    hold(about is None or isinstance(about, About), f"about is {about!r}, not an About")
+    if type(spec).__module__.rpartition(".")[0] not in SAY_WHAT_FOR:
+        return
+    assert about is not None, "about is missing"
+    hold("about" in vars(type(spec)), "about is that of another class")
+    words = [word for word in about.told if word not in TOLD]
+    hold(not words, f"about.told has {words}, which manyarms.about.TOLD does not explain")
+    fields = {field.name for field in dataclasses.fields(spec)}  # type: ignore[arg-type]
+    told = {field for word in about.told for field in FIELDS.get(word, ()) if (spec.kind, word) != ("base", "T")}
+    needed = fields & set().union(*FIELDS.values())
+    hold(told <= fields, f"about.told says what it has no field for: {', '.join(sorted(told - fields))}")
+    hold(needed <= told, f"about.told says nothing of its field {', '.join(sorted(needed - told))}")
 
 
 def difference(before: Any, after: Any, only: type = object) -> str:
