@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import inspect
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,7 +161,7 @@ A 64-bit word is a whole number like others: as plain Python, kernels make Pytho
 
 def kind_of(leaf: Any) -> str:
     """What a field holds, in words."""
-    number: Hashable = type(leaf)
+    number: Any = type(leaf)
     return type_of(leaf) if isinstance(leaf, np.ndarray) else _kind_of_number(number) or type_of(leaf)
 
 
