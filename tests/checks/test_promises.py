@@ -65,18 +65,6 @@ EVERY_PAIR = os.environ.get("MANYARMS_EVERY_PAIR") == "1"
 COMPILED_IN_BLACKBOX = (ma.UCB, ma.TsallisINF)
 
 
-def _is_tried_as_plain(spec: Spec, inside: str) -> bool:
-    """Whether the parts of a pair are compiled elsewhere, and the pair only when every one is.
-
-    Elimination that learns its top takes three times as long to compile for late answers as the next longest policy.
-    Its blocks are compiled with other tops, learned tops in Blackbox, and both together where answers come at once
-    (tests/policies/test_learned_top.py).
-    """
-    is_over_a_base = inside == "Blackbox" and not isinstance(spec, COMPILED_IN_BLACKBOX)
-    learns_its_top = isinstance(spec, ma.Elimination) and spec.top == "auto"
-    return (is_over_a_base or learns_its_top) and not EVERY_PAIR
-
-
 def _marks(promise: str, as_plain: bool) -> list[pytest.MarkDecorator]:
     if promise in COMPILED:
         return [pytest.mark.compiled]
@@ -89,7 +77,7 @@ def _cases():
             continue
         for name, check in checks.checks(spec):
             inside, _, promise = name.rpartition(".")
-            as_plain = _is_tried_as_plain(spec, inside)
+            as_plain = inside == "Blackbox" and not isinstance(spec, COMPILED_IN_BLACKBOX) and not EVERY_PAIR
             if not (as_plain and promise in COMPILED | {"compiles_for_gpu"}):
                 yield pytest.param(check, as_plain, id=f"{_short(spec)}:{name}", marks=_marks(promise, as_plain))
 
