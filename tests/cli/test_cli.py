@@ -160,6 +160,7 @@ def test_studies_are_listed(capsys):
         (["run", "nothing.toml"], ["nothing.toml", "rising-is-benign"]),
         (["run", "rising-is-benign", "--replications", "0"], ["replications", "0"]),
         (["run", "rising-is-benign", "--cluster", "here"], ["here", "local:N"]),
+        (["run", "rising-is-benign", "--cluster", ""], ["''", "local:N"]),
         (["check", "Nothing"], ["Nothing", "Elimination"]),
         (["check", "no_such_module:Name"], ["no module 'no_such_module'"]),
     ],

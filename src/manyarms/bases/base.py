@@ -1,6 +1,7 @@
 """What all bases share."""
 
 import abc
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -26,6 +27,7 @@ class Base(Spec, abc.ABC, abstract=True):
     is_scattered: ClassVar[bool] = False  # as for policies
     takes_corrections: ClassVar[bool] = True  # as for policies: there is a kernel ``revise``
     is_random: ClassVar[bool] = False  # as for policies: it draws, with probabilities that it states
+    most_arms: ClassVar[float] = math.inf  # with more of them it does not start
 
     @abc.abstractmethod
     def start(self, slots: int) -> Any:

@@ -47,9 +47,6 @@ from .drawn import within
 from .recent import LEVELS, Recent, forget_recent, in_grains, new_recent, remember, window_mean
 from .restarts import all_plays
 
-MOST_ARMS = 256
-"""With more, nothing would come of it in runs that anybody makes."""
-
 RANKS = 40
 """Replays have at most 2^40 rounds."""
 
@@ -105,16 +102,17 @@ class META(Base):
     )
     is_random: ClassVar[bool] = True
     takes_corrections: ClassVar[bool] = False
+    most_arms: ClassVar[float] = 256  # with more, nothing would come of it in runs that anybody makes
     tried_with: ClassVar = ({"threshold": 0.1},)
 
     threshold: Positive = 1.0
 
     def start(self, slots: int) -> METAState:
         """A state with arrays for ``slots`` arms, if those are few enough."""
-        if slots > MOST_ARMS:
+        if slots > self.most_arms:
             raise ValueError(
-                f"META: takes at most {MOST_ARMS} arms, not {slots:,}; "
-                f"say so with arms={MOST_ARMS} or fewer to whoever runs it"
+                f"META: takes at most {self.most_arms} arms, not {slots:,}; "
+                f"say so with arms={self.most_arms} or fewer to whoever runs it"
             )
         return METAState(
             threshold=self.threshold,

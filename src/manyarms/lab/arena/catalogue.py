@@ -42,7 +42,7 @@ from .leagues import (
     is_short,
     powered,
 )
-from .subsampled import BASES, most_arms
+from .subsampled import BASES
 from .tables import ENTRANTS, STAR
 
 # ---------------------------------------------------------------- contests
@@ -322,7 +322,7 @@ def thompson(prior: Callable[[CatalogueContest], tuple[float, float]]) -> Callab
 
 def subsampled(name: str, base: Base) -> Entrant:
     """A base, with the best of its subsamples."""
-    sizes = tuple(arms for arms in SIZES if arms <= most_arms(base))
+    sizes = tuple(arms for arms in SIZES if arms <= base.most_arms)
     return Entrant(f"{name}, best size", HINDSIGHT, in_time(subsample(base), sizes))
 
 

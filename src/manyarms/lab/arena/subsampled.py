@@ -28,7 +28,6 @@ from ...bases import (
     SuccessiveElimination,
     TsallisINF,
 )
-from ...bases.meta import MOST_ARMS as MOST_ARMS_OF_META
 from ...policies import Oracle
 
 BASES: dict[str, Base] = {
@@ -66,8 +65,3 @@ LEFT_OUT: dict[type, str] = {
     RestartAt: "is told in which rounds means change, and here every arm has rounds of its own",
 }
 """The policies and bases of the package that no arena has, and why."""
-
-
-def most_arms(base: Base) -> float:
-    """The largest subsample that a base takes."""
-    return MOST_ARMS_OF_META if isinstance(base, META) else float("inf")

@@ -51,7 +51,7 @@ from .leagues import NOTHING as NOTHING
 from .leagues import TEST as TEST
 from .leagues import TUNING as TUNING
 from .leagues import Entrant as Entrant
-from .subsampled import BASES, most_arms
+from .subsampled import BASES
 
 # ---------------------------------------------------------------- contests
 
@@ -314,7 +314,7 @@ def subsampled(name: str, base: Base) -> Entrant:
     def plays(contest: Contest) -> Policy:
         whole = Subsample(base=told_of_change(base, contest), beta=contest.beta, horizon=contest.horizon)
         slots = whole.slots(contest.horizon)
-        return whole if slots <= most_arms(base) else whole.replace(arms=most_arms(base))
+        return whole if slots <= base.most_arms else whole.replace(arms=base.most_arms)
 
     return Entrant(f"Subsample({name})", NEEDED, plays, enters=lambda contest: is_short(plays(contest), contest))
 

@@ -18,6 +18,7 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
+from ...atomic import check_plain
 from ..studies.study import Study
 from .chunks import Chunk, chunk_size, chunks_of, is_ours
 from .contents import BadFile, contents_of
@@ -116,8 +117,7 @@ class Folder:
         """Refuse if another run is at work in this folder."""
         self.cells.mkdir(parents=True, exist_ok=True)
         lock_file = self.path / ".lock"
-        if lock_file.exists() and not lock_file.is_file():  # to open a pipe is to wait for somebody at its other end
-            raise OSError(f"{lock_file} is no plain file; move it away")
+        check_plain(lock_file)
         with open(lock_file, "w") as lock:
             if fcntl is not None:
                 try:
