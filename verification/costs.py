@@ -9,7 +9,7 @@ is printed beside the figure that plans go by. Only orders of magnitude matter t
 import time
 
 import manyarms as ma
-from manyarms.lab.arena.subsampled import BASES, most_arms
+from manyarms.lab.arena.subsampled import BASES
 from manyarms.lab.running.costs import nanoseconds_an_arm
 
 WORLD = ma.World(ma.PowerLaw(beta=1.0), ma.Rotting(rate=1e-4))
@@ -29,7 +29,7 @@ def main() -> None:
     """One line for each base."""
     print(f"{'base':<24}{'measured':>10}{'planned':>10}")
     for name, base in (BASES | {"Thompson": ma.Thompson()}).items():
-        many = int(min(MANY, most_arms(base)))
+        many = int(min(MANY, base.most_arms))
         few_and_many = [ma.Subsample(base=base, beta=1.0, arms=arms) for arms in (FEW, many)]
         few, more = map(nanoseconds_a_round, few_and_many)
         print(f"{name:<24}{(more - few) / (many - FEW):>10.1f}{nanoseconds_an_arm(few_and_many[0]):>10.1f}", flush=True)
