@@ -25,11 +25,11 @@ browser:
 
 # Everything, with the compiler.
 test-compiled: setup
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 10
+	$(BIN)/python -m pytest -n 2 --no-loadscope-reorder --durations 10
 
 # The same kernels as plain Python: the tests that do not need the compiler's speed.
 test-uncompiled: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 10 -m "not compiled" tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --no-loadscope-reorder --durations 10 -m "not compiled" tests
 
 lint: setup
 	$(BIN)/ruff check .
@@ -47,7 +47,11 @@ bench: setup
 # Against what one would use otherwise, in an environment of its own.
 bench-peers:
 	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check . river mabwiser
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-compile .
+	@for package in river mabwiser SMPyBandits pymab; do \
+	  .venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-compile $$package || \
+	  echo "$$package cannot be installed here"; \
+	done
 	.venv-peers/bin/python benchmarks/peers.py
 
 # How the default settings were chosen; docs/calibration.md has the outcome.

@@ -13,10 +13,11 @@ The package's own `EpsilonGreedy` makes the same choices, and finds the best arm
 """
 
 import dataclasses
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from manyarms.about import About
 from manyarms.bases import Base
 from manyarms.bases.base import Rewards, add_to, earn, expected_in, forget, new_rewards, plays_in
 from manyarms.compiled import kernel, replaced
@@ -42,6 +43,9 @@ class Curious(Base):
     epsilon
         How often any arm is played, in [0, 1].
     """
+
+    # For those who must choose: `manyarms policies --table` shows it. May be left out.
+    about: ClassVar = About(told=(), rate="epsilon T", made_for=("still",), cost="O(arms)")
 
     epsilon: Fraction = 0.1  # a type that checks its values; others are in manyarms.specs
 

@@ -16,6 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from manyarms.about import About
 from manyarms.compiled import kernel, replaced
 from manyarms.contract import Choice, Counts, register
 from manyarms.policies import Policy
@@ -51,6 +52,14 @@ class Auditions(Policy):
 
     # Fields of the specs that promises are tried on: runs of a few hundred rounds should meet all that can happen.
     tried_with: ClassVar = ({"arms": 3, "length": 20},)
+
+    # For those who must choose: `manyarms policies --table` shows it. May be left out.
+    about: ClassVar = About(
+        told=(),  # what it must be told; manyarms.about has the usual words
+        rate="of the order of T: it never settles on one arm",
+        made_for=("still", "crashes"),
+        cost="O(1)",
+    )
 
     # A type that checks its values: a wrong one is an error that names the field. Others are in manyarms.specs.
     arms: Count = 5

@@ -4,6 +4,7 @@ The floor kernel draws the same two random numbers a round as a policy and its w
 and writes one number of an array, and does nothing else. Ratios to it can be compared between
 machines; nanoseconds cannot. Every timing of a policy stands between two of the floor, and the
 median of several such ratios counts, so that a noisy neighbour spoils a turn and not the figure.
+Time is that of the thread: while others have its core, it stands still.
 """
 
 import importlib.metadata
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,9 +89,9 @@ def floor_loop(numbers: NDArray[np.float64], seed: int, rounds: int) -> float:
 def floor_ns(rounds: int) -> float:
     """Nanoseconds a round of the floor."""
     numbers = np.zeros(1024)
-    began = time.perf_counter()
+    began = time.thread_time()
     floor_loop(numbers, np.uint64(1), rounds)
-    return (time.perf_counter() - began) / rounds * 1e9
+    return (time.thread_time() - began) / rounds * 1e9
 
 
 def policy_ns(spec: Policy, horizon: int, rounds: int, world: World = WORLD) -> float:
@@ -98,9 +99,22 @@ def policy_ns(spec: Policy, horizon: int, rounds: int, world: World = WORLD) -> 
     replications = max(1, rounds // horizon)
     run = Run(spec, Job(world, horizon, replications, 1, np.linspace(0, horizon, 65)[1:].astype(np.int64)))
     states = run.states()
-    began = time.perf_counter()
+    began = time.thread_time()
     run.play(0, replications, states)
-    return (time.perf_counter() - began) / (replications * horizon) * 1e9
+    return (time.thread_time() - began) / (replications * horizon) * 1e9
+
+
+class Timing(NamedTuple):
+    """What is timed at once: runs of a policy."""
+
+    spec: Policy
+    horizon: int  # the rounds of a run
+    rounds: int  # of all runs
+    world: World = WORLD
+
+    def ns(self) -> float:
+        """Nanoseconds a round."""
+        return policy_ns(self.spec, self.horizon, self.rounds, self.world)
 
 
 def measure(turns: int = 9, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
@@ -113,7 +127,7 @@ def measure(turns: int = 9, say: Callable[[str], None] = lambda text: None) -> d
         policy_ns(spec, 1000, 1000)
     figures: dict[str, Any] = {"machine": machine(), "rounds": ROUNDS}
     say(f"a round of each policy, {ROUNDS:,} rounds, {turns} turns")
-    figures["floor_ns"], figures["policies"] = costs(timed, turns)
+    figures["floor_ns"], figures["policies"] = costs({name: timing_of(spec) for name, spec in timed.items()}, turns)
     say(f"growth from horizon {SHORT:,} to {LONG:,}")
     figures["growth"] = {name: growth(spec) for name, spec in timed.items()}
     say(f"late answers, {turns} turns")
@@ -125,27 +139,28 @@ def measure(turns: int = 9, say: Callable[[str], None] = lambda text: None) -> d
     return figures | in_new_process(PEAK_MEMORY) | in_new_process(FIRST_CALL)
 
 
-def costs(timed: Mapping[str, Policy], turns: int) -> tuple[float, dict[str, dict[str, float]]]:
+def costs(timed: Mapping[str, Timing], turns: int) -> tuple[float, dict[str, dict[str, float]]]:
     """The floor, and what a round of each policy costs: medians over turns in which all have their go."""
     floors: list[float] = []
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in timed}
     for _ in range(turns):
-        for name, spec in timed.items():
+        for name, timing in timed.items():
             before = floor_ns(ROUNDS)
-            cost = policy_ns(spec, rounds_of(spec), rounds_of(spec))
+            cost = timing.ns()
             after = floor_ns(ROUNDS)
             floors += [before, after]
             found[name].append((cost, 2.0 * cost / (before + after)))
     policies = {}
-    for name, spec in timed.items():
+    for name, timing in timed.items():
         ns, ratio = map(statistics.median, zip(*found[name], strict=True))
-        policies[name] = {"ns": ns, "ratio": ratio, "rounds": rounds_of(spec)}
+        policies[name] = {"ns": ns, "ratio": ratio, "rounds": timing.horizon}
     return statistics.median(floors), policies
 
 
-def rounds_of(spec: Policy) -> int:
-    """How many rounds of a policy are timed."""
-    return BLACKBOX_ROUNDS if isinstance(spec, Blackbox) else ROUNDS
+def timing_of(spec: Policy) -> Timing:
+    """One run of a policy, of as many rounds as are timed."""
+    rounds = BLACKBOX_ROUNDS if isinstance(spec, Blackbox) else ROUNDS
+    return Timing(spec, rounds, rounds)
 
 
 def growth(spec: Policy) -> dict[str, float]:

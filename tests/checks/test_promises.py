@@ -51,6 +51,7 @@ ONCE = {
     "recommendations_change_nothing",
     "renewal_forgets",
     "rewards_average_to_the_mean",
+    "says_what_it_is_for",
     "slots_stay_in_range",
     "snapshots_go_on",
     "sums_match_the_log",
@@ -396,6 +397,36 @@ def test_a_module_of_the_package_without_a_source_is_found_out(monkeypatch):
     monkeypatch.setattr(uniform_play, "__doc__", "No word of where it comes from.")
     with pytest.raises(checks.CheckError, match="no 'Source:' in the docstring"):
         promises.names_its_source(ma.UniformPlay())
+
+
+@dataclasses.dataclass(frozen=True)
+class Unsaid(ma.CBT):
+    pass
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("about", "what"),
+    [
+        (None, "about is missing"),
+        ("for nothing", "about is 'for nothing', not an About"),
+        (dataclasses.replace(ma.CBT.about, told=("T", "beta", "luck")), r"\['luck'\], which manyarms.about.TOLD"),
+        (dataclasses.replace(ma.CBT.about, told=("T", "beta", "V")), "no field for: variation"),
+        (dataclasses.replace(ma.CBT.about, told=("T",)), "nothing of its field beta"),
+    ],
+)
+def test_a_policy_of_the_package_that_does_not_say_what_it_is_for_is_found_out(about, what, monkeypatch):
+    promises.says_what_it_is_for(Loose())  # others need not
+    monkeypatch.setattr(ma.CBT, "about", about)
+    with pytest.raises(checks.CheckError, match=what):
+        promises.says_what_it_is_for(ma.CBT(beta=1.0))
+
+
+@pytest.mark.once
+def test_what_another_class_says_of_itself_does_not_count(monkeypatch):
+    monkeypatch.setattr(Unsaid, "__module__", "manyarms.policies.unsaid")
+    with pytest.raises(checks.CheckError, match="about is that of another class"):
+        promises.says_what_it_is_for(Unsaid(beta=1.0))
 
 
 def test_a_biased_noise_is_found_out(monkeypatch):

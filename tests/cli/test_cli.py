@@ -14,9 +14,10 @@ import pytest
 import manyarms as ma
 from manyarms import bench, lab
 from manyarms.cli import check as check_command
-from manyarms.cli import main, options
+from manyarms.cli import lists, main, options
 from manyarms.cli.check import specs_called
 from manyarms.specs import SPEC_TYPES
+from tests.choosing import ours
 
 ROOT = Path(__file__).parent.parent.parent
 QUICK = ["reproduce", "--betas", "1", "--horizons", "300", "--replications", "3"]
@@ -300,6 +301,49 @@ def test_ones_own_specs_are_listed(modules, capsys):
         assert rows.get("Unsaid", {"what": ""})["what"] == ""
         assert main([command, "--import", "no_such_module"]) == 2
         assert "no module 'no_such_module'" in capsys.readouterr().err
+
+
+OWN_ABOUT = """
+import dataclasses
+from typing import ClassVar
+from manyarms import UniformPlay
+from manyarms.about import About
+
+@dataclasses.dataclass(frozen=True)
+class Weatherwise(UniformPlay):
+    about: ClassVar = About(told=("T", "the weather"), rate="T", made_for=("crashes",), cost="O(1)")
+
+@dataclasses.dataclass(frozen=True)
+class Silent(UniformPlay):
+    about: ClassVar = None
+"""
+
+
+def test_ones_own_policy_stands_in_the_table_to_choose_by(modules, capsys):
+    (modules / "own_about.py").write_text('"""Mine.\n\nSource: a dream."""\n' + OWN_ABOUT)
+    assert main(["policies", "--table", "--format", "markdown", "--import", "own_about"]) == 0
+    out = capsys.readouterr().out
+    assert "| Weatherwise | T, the weather | T | crashes | O(1) |" in out
+    assert "| Silent | – | – | – | – |" in out
+    assert "| Elimination | T\\*, beta\\*, top\\* |" in out
+    assert main(["policies", "--sources", "--import", "own_about"]) == 0
+    assert "\n- `Weatherwise`: a dream.\n" in capsys.readouterr().out
+    assert main(["policies", "--table", "--json", "--import", "own_about"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["Weatherwise"]["about"]["told"] == ["T", "the weather"]
+    assert (rows["Weatherwise"]["source"], rows["Silent"]["about"]) == ("a dream.", None)
+    assert rows["CBT"]["deviations"].startswith("doubling blocks without a horizon")
+
+
+@pytest.mark.once
+def test_a_star_says_that_it_need_not_be_known():
+    names = [one.__name__ for one in ours() if one.kind == "policy"]
+    auto = {name for name in names if lists.can_do_without(SPEC_TYPES[name], "beta")}
+    assert auto == {"Elimination", "Blackbox", "Subsample", "SSUCB", "CBT", "UCBTASW", "SiRI"}
+    assert {name for name in names if lists.can_do_without(SPEC_TYPES[name], "top")} == {"Elimination", "Blackbox"}
+    horizons = {name for name in names if lists.can_do_without(SPEC_TYPES[name], "T")}
+    assert horizons == {name for name in names if "horizon" in SPEC_TYPES[name].__dataclass_fields__}
+    assert not lists.can_do_without(ma.UCB, "T")
 
 
 def test_check_knows_ones_own_specs_by_name(modules, capsys, monkeypatch):

@@ -5,6 +5,8 @@ mean + sigma · sqrt(2 log f(t) / plays) with f(t) = 1 + t log(t)^2 and natural 
 
 Symbols: f -> growth, log f -> confidence of a ``Clock``; sqrt(2 log f(t)) · sigma -> level.
 
+Deviations: none; of equal indices, that of the lower slot counts.
+
 Every index moves in every round, but all of them along straight lines in the common level:
 mean + level / sqrt(plays). A kinetic tournament exploits that. Each node of the tree keeps
 its winner and the level at which it, or a node below it, could have another one; as the level
@@ -20,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..compiled import kernel, load_two, rarely, replaced
 from ..contract import Choice
@@ -88,6 +91,12 @@ class AsymptoticUCB(Base):
     AsymptoticUCB(sigma=0.5)
     """
 
+    about: ClassVar = About(
+        told=("noise",),
+        rate="log(T) / gap for each arm",
+        made_for=("still",),
+        cost="O(log arms)",
+    )
     tried_with: ClassVar = ({"sigma": 0.5},)
 
     sigma: Positive = 1.0

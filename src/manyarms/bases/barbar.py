@@ -22,6 +22,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, ceiling, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice
@@ -65,6 +66,12 @@ class BARBAR(Drawn):
     'BARBAR(scale=0.0009765625)'
     """
 
+    about: ClassVar = About(
+        told=("T",),
+        rate="log(T)^2 / gap for each arm; at random until T is large, unless scaled",
+        made_for=("still", "lies"),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({"scale": 2.0**-10}, {"scale": 2.0**-13})
 
     scale: Positive = 1.0

@@ -1,12 +1,14 @@
 """What all bases share."""
 
 import abc
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import floor
 from ..compiled import kernel, load_both, store_both
 from ..contract import register
@@ -21,9 +23,11 @@ class Base(Spec, abc.ABC, abstract=True):
     """
 
     kind: ClassVar[str] = "base"
+    about: ClassVar[About | None] = None  # as for policies
     is_scattered: ClassVar[bool] = False  # as for policies
     takes_corrections: ClassVar[bool] = True  # as for policies: there is a kernel ``revise``
     is_random: ClassVar[bool] = False  # as for policies: it draws, with probabilities that it states
+    most_arms: ClassVar[float] = math.inf  # with more of them it does not start
 
     @abc.abstractmethod
     def start(self, slots: int) -> Any:

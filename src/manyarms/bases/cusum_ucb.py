@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..compiled import kernel, load_both, rarely, replaced
 from ..contract import Choice
@@ -81,6 +82,12 @@ class CUSUMUCB(Restarting):
     >>> published = ma.CUSUMUCB(rested=False, changes=4)
     """
 
+    about: ClassVar = About(
+        told=("T", "changes", "least change"),
+        rate="that of UCB; sqrt(changes · T) if any",
+        made_for=("still", "crashes"),
+        cost="O(log arms)",
+    )
     tried_with: ClassVar = ({"samples": 5, "threshold": 2.0}, {"rested": False, "samples": 5, "threshold": 2.0})
 
     rested: Flag = True

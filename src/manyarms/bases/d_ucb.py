@@ -26,6 +26,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import floor, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, register
@@ -80,6 +81,12 @@ class DUCB(Base):
     DUCB(discount=0.99, changes=1, width=0.6)
     """
 
+    about: ClassVar = About(
+        told=("T", "changes"),
+        rate="sqrt(changes · T); about T on a subsample as long as its memory",
+        made_for=("crashes",),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({"changes": 20, "width": 0.1}, {"discount": 0.5})
 
     discount: Annotated[float, checked_discount] | None = None

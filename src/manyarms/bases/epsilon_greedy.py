@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..compiled import kernel, replaced
 from ..contract import Choice, expected, plays_of, register
 from ..contract import best_among as best_among_greedily
@@ -53,6 +54,12 @@ class EpsilonGreedy(Base):
     EpsilonGreedy(epsilon=0.05)
     """
 
+    about: ClassVar = About(
+        told=(),
+        rate="epsilon T",
+        made_for=("still",),
+        cost="O(log arms)",
+    )
     is_random: ClassVar[bool] = True
     tried_with: ClassVar = ({"epsilon": 0.2},)
 

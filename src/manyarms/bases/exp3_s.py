@@ -16,6 +16,7 @@ import dataclasses
 import math
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..contract import register
 from ..specs import Fraction, count, filled
@@ -57,6 +58,12 @@ class Exp3S(ExponentialWeights):
     'Exp3S(changes=5)'
     """
 
+    about: ClassVar = About(
+        told=("T", "changes"),
+        rate="sqrt(K T): T^(3/4) on sqrt(T) arms",
+        made_for=("crashes", "adversaries"),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({"changes": 2}, {"mixing": 0.1, "share": 0.01})
 
     changes: Annotated[int, checked_changes] | None = None

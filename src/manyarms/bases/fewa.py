@@ -21,6 +21,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
 from ..contract import Choice
@@ -70,6 +71,12 @@ class FEWA(Base):
     FEWA(width=0.03)
     """
 
+    about: ClassVar = About(
+        told=("T", "noise"),
+        rate="sqrt(K T)",
+        made_for=("still", "wear"),
+        cost="O(arms · log plays)",
+    )
     tried_with: ClassVar = ({},)
 
     width: Positive = 0.03

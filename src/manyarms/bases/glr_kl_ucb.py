@@ -25,6 +25,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import floor, natural_log
 from ..compiled import kernel, load_both, rarely, replaced
 from ..contract import Choice
@@ -90,6 +91,12 @@ class GLRklUCB(Restarting):
     >>> published = ma.GLRklUCB(rested=False)
     """
 
+    about: ClassVar = About(
+        told=("T",),
+        rate="that of KLUCB; sqrt(changes · K T) if any",
+        made_for=("still", "crashes"),
+        cost="O(log arms + log plays)",
+    )
     tried_with: ClassVar = ({"delta": 0.5}, {"rested": False, "restarts": "global", "delta": 0.5})
 
     rested: Flag = True

@@ -20,11 +20,12 @@ logarithms for q and three for c, however many arms there are.
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
 from ..contract import Choice
@@ -63,6 +64,13 @@ class IMED(Base):
     >>> ma.Subsample(base=ma.IMED(), beta=1.0).base
     IMED()
     """
+
+    about: ClassVar = About(
+        told=(),
+        rate="for coins the least in the long run",
+        made_for=("still",),
+        cost="O(arms)",
+    )
 
     def start(self, slots: int) -> IMEDState:
         """A state with arrays for ``slots`` arms."""

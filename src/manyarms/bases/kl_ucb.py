@@ -19,6 +19,7 @@ import dataclasses
 import math
 from typing import ClassVar, NamedTuple
 
+from ..about import About
 from ..arithmetic import exponential, natural_log
 from ..compiled import kernel, replaced
 from ..contract import register
@@ -62,6 +63,12 @@ class KLUCB(Indexed):
     KLUCB(width=1.0)
     """
 
+    about: ClassVar = About(
+        told=("T",),
+        rate="log(T) / gap for each arm; for coins the least factor",
+        made_for=("still",),
+        cost="O(log arms)",
+    )
     formula_type: ClassVar = KLFormula
 
     width: Positive = 1.0

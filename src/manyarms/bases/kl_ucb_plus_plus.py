@@ -16,6 +16,7 @@ valid, and wider than it need be. A mean outside [0, 1] counts as the end it is 
 import dataclasses
 from typing import ClassVar, NamedTuple
 
+from ..about import About
 from ..compiled import kernel, replaced
 from ..contract import register
 from .indexed import Indexed
@@ -42,6 +43,12 @@ class KLUCBPlusPlus(Indexed):
     KLUCBPlusPlus()
     """
 
+    about: ClassVar = About(
+        told=("T",),
+        rate="sqrt(K T); for coins the least in the long run",
+        made_for=("still",),
+        cost="O(log arms)",
+    )
     formula_type: ClassVar = KLPlusPlusFormula
 
 

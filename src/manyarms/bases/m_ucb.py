@@ -24,6 +24,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import ceiling, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice
@@ -100,6 +101,12 @@ class MUCB(Restarting):
     >>> published = ma.MUCB(rested=False, changes=4)
     """
 
+    about: ClassVar = About(
+        told=("T", "changes"),
+        rate="that of UCB; sqrt(changes · K T) if any",
+        made_for=("still", "crashes"),
+        cost="O(log arms)",
+    )
     tried_with: ClassVar = ({"window": 20, "threshold": 5.0}, {"rested": False, "window": 20, "threshold": 5.0})
 
     rested: Flag = True

@@ -32,6 +32,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, register
@@ -105,6 +106,12 @@ class MASTER(Base):
     'MASTER(scale=0.001)'
     """
 
+    about: ClassVar = About(
+        told=("T",),
+        rate="sqrt(K T); sqrt(changes · K T) if any",
+        made_for=("wear", "crashes"),
+        cost="O(arms)",
+    )
     takes_corrections: ClassVar[bool] = False
     tried_with: ClassVar = ({"scale": 0.0005, "width": 0.1},)
 

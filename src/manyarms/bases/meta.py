@@ -36,6 +36,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, ceiling, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, register
@@ -45,9 +46,6 @@ from .base import Base
 from .drawn import within
 from .recent import LEVELS, Recent, forget_recent, in_grains, new_recent, remember, window_mean
 from .restarts import all_plays
-
-MOST_ARMS = 256
-"""With more, nothing would come of it in runs that anybody makes."""
 
 RANKS = 40
 """Replays have at most 2^40 rounds."""
@@ -96,18 +94,25 @@ class META(Base):
     ValueError: META: takes at most 256 arms, not 1,000; say so with arms=256 or fewer to whoever runs it
     """
 
+    about: ClassVar = About(
+        told=("T",),
+        rate="sqrt(K T); sqrt(changes · K T) if any",
+        made_for=("wear", "crashes"),
+        cost="O(arms), of which there may be 256",
+    )
     is_random: ClassVar[bool] = True
     takes_corrections: ClassVar[bool] = False
+    most_arms: ClassVar[float] = 256  # with more, nothing would come of it in runs that anybody makes
     tried_with: ClassVar = ({"threshold": 0.1},)
 
     threshold: Positive = 1.0
 
     def start(self, slots: int) -> METAState:
         """A state with arrays for ``slots`` arms, if those are few enough."""
-        if slots > MOST_ARMS:
+        if slots > self.most_arms:
             raise ValueError(
-                f"META: takes at most {MOST_ARMS} arms, not {slots:,}; "
-                f"say so with arms={MOST_ARMS} or fewer to whoever runs it"
+                f"META: takes at most {self.most_arms} arms, not {slots:,}; "
+                f"say so with arms={self.most_arms} or fewer to whoever runs it"
             )
         return METAState(
             threshold=self.threshold,

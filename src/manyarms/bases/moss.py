@@ -16,6 +16,7 @@ import dataclasses
 import math
 from typing import ClassVar, NamedTuple
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
 from ..contract import register
@@ -46,6 +47,12 @@ class MOSS(Indexed):
     MOSS(width=1.0)
     """
 
+    about: ClassVar = About(
+        told=("T",),
+        rate="sqrt(K T)",
+        made_for=("still",),
+        cost="O(log arms)",
+    )
     formula_type: ClassVar = MOSSFormula
 
     width: Positive = 1.0

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, register
@@ -68,6 +69,12 @@ class MultiLayerRace(Base):
     'MultiLayerRace(scale=0.05)'
     """
 
+    about: ClassVar = About(
+        told=("T",),
+        rate="log(T)^2 / gap for each arm; at random until T is large, unless scaled",
+        made_for=("still", "lies"),
+        cost="O(arms)",
+    )
     is_scattered: ClassVar[bool] = True
     takes_corrections: ClassVar[bool] = False
     is_random: ClassVar[bool] = True

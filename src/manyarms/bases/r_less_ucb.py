@@ -26,6 +26,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
 from ..contract import Choice
@@ -74,6 +75,12 @@ class RLessUCB(Base):
     RLessUCB(share=0.25, width=0.4, longest=64)
     """
 
+    about: ClassVar = About(
+        told=("noise",),
+        rate="about T in short runs",
+        made_for=("rising",),
+        cost="O(arms + window)",
+    )
     tried_with: ClassVar = ({"width": 0.01, "longest": 8},)
 
     share: Annotated[float, checked_share] = 0.25

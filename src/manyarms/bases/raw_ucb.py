@@ -27,6 +27,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
 from ..contract import Choice
@@ -76,6 +77,12 @@ class RAWUCB(Base):
     RAWUCB(width=0.7)
     """
 
+    about: ClassVar = About(
+        told=("T", "noise"),
+        rate="sqrt(K T)",
+        made_for=("still", "wear"),
+        cost="O(log arms + log plays)",
+    )
     is_scattered: ClassVar[bool] = True  # as for other tournaments
     tried_with: ClassVar = ({"width": 0.1},)
 

@@ -22,6 +22,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, register
 from ..contract import best_among as best_inside
@@ -78,6 +79,12 @@ class RestartAt(Base):
     'RestartAt(base=UCB(), rounds=(1000, 5000))'
     """
 
+    about: ClassVar = About(
+        told=("rounds of change", "its base"),
+        rate="that of its base, between changes",
+        made_for=("comparison", "crashes"),
+        cost="that of its base",
+    )
     takes_corrections: ClassVar[bool] = False
     tried_with: ClassVar = ({"base": UCB(width=0.1), "rounds": (40, 150, 151)},)
 

@@ -17,6 +17,7 @@ import dataclasses
 import math
 from typing import ClassVar, NamedTuple
 
+from ..about import About
 from ..arithmetic import ceiling, natural_log, power
 from ..compiled import kernel
 from ..contract import register
@@ -50,6 +51,12 @@ class Rexp3(ExponentialWeights):
     'Rexp3(variation=3.0)'
     """
 
+    about: ClassVar = About(
+        told=("T", "V"),
+        rate="K^(1/3) T^(2/3): T^(5/6) on sqrt(T) arms",
+        made_for=("wear", "crashes"),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({"variation": 30.0},)
 
     variation: Positive = 1.0

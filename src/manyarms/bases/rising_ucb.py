@@ -26,6 +26,7 @@ import dataclasses
 import math
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
 from ..contract import Choice
@@ -83,6 +84,12 @@ class RisingUCB(Base):
     RisingUCB(share=0.25, width=0.4)
     """
 
+    about: ClassVar = About(
+        told=("noise",),
+        rate="about T in short runs; T^(2/3) for arms that soon stop rising",
+        made_for=("rising",),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({"width": 0.01},)
 
     share: Annotated[float, checked_share] = 0.25

@@ -1,23 +1,26 @@
 """Successive elimination: play the active arms in turn, drop those that are surely worse.
 
 Source: Even-Dar, Mannor & Mansour, "Action Elimination and Stopping Conditions for the
-Multi-Armed Bandit and Reinforcement Learning Problems" (JMLR 2006), with the radius of a
-fixed horizon: by Hoeffding's inequality and a union over arms and rounds, all means lie
-within sqrt(log(2 K T^2) / (2 n)) of their estimates with probability at least 1 - 1/T.
-Suk & Kim name it as a second base for their Algorithm 1.
+Multi-Armed Bandit and Reinforcement Learning Problems" (JMLR 2006). Suk & Kim name it as a
+second base for their Algorithm 1.
 
 Symbols: A -> the first ``active`` entries of ``order``; K -> arms; T -> horizon;
 radius -> confidence_radius. A phase plays each active arm once; after it, an arm is dropped
 when the best mean exceeds its own by two radii or more.
+
+Deviations: the radius is that of a fixed horizon. By Hoeffding's inequality and a union over
+arms and rounds, all means lie within sqrt(log(2 K T^2) / (2 n)) of their estimates with
+probability at least 1 - 1/T.
 """
 
 import dataclasses
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
 from ..contract import Choice
@@ -44,6 +47,13 @@ class SuccessiveElimination(Base):
     >>> ma.Blackbox(base=ma.SuccessiveElimination(), beta=1.0).base
     SuccessiveElimination()
     """
+
+    about: ClassVar = About(
+        told=("T",),
+        rate="log(T) / gap for each arm",
+        made_for=("still",),
+        cost="O(1) on average",
+    )
 
     def start(self, slots: int) -> SuccessiveEliminationState:
         """A state with arrays for ``slots`` arms."""

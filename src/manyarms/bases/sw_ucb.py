@@ -28,6 +28,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import ceiling, natural_log
 from ..compiled import kernel, replaced
 from ..contract import Choice, register
@@ -88,6 +89,12 @@ class SWUCB(Base):
     SWUCB(window=1000, changes=1, width=0.6, longest=16384)
     """
 
+    about: ClassVar = About(
+        told=("T", "changes"),
+        rate="sqrt(changes · T); about T on a subsample as long as the window",
+        made_for=("crashes",),
+        cost="O(log arms)",
+    )
     is_scattered: ClassVar[bool] = True  # as for other tournaments
     tried_with: ClassVar = ({"window": 40}, {"changes": 20, "width": 0.1})
 

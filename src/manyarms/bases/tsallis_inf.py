@@ -23,6 +23,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..compiled import kernel, replaced
 from ..contract import Choice
 from ..specs import among
@@ -65,6 +66,12 @@ class TsallisINF(Drawn):
     TsallisINF(estimator='RV')
     """
 
+    about: ClassVar = About(
+        told=(),
+        rate="log(T) / gap for each arm; sqrt(K T) against anybody",
+        made_for=("still", "lies", "adversaries"),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({}, {"estimator": "IW"})
 
     estimator: Annotated[str, among(("RV", "IW"))] = "RV"

@@ -8,6 +8,8 @@ is spent on the others.
 
 Symbols: T -> horizon; N(a) -> plays; UCB_a -> ucb_index; the 2 under the root -> width.
 
+Deviations: none; of equal indices, that of the lower slot counts.
+
 The horizon is fixed, so only the played arm's index moves (`manyarms.bases.indexed`).
 """
 
@@ -15,6 +17,7 @@ import dataclasses
 import math
 from typing import ClassVar, NamedTuple
 
+from ..about import About
 from ..compiled import replaced
 from ..contract import register
 from ..specs import Positive
@@ -44,6 +47,12 @@ class UCB(Indexed):
     UCB(width=2.0)
     """
 
+    about: ClassVar = About(
+        told=("T",),
+        rate="log(T) / gap for each arm",
+        made_for=("still",),
+        cost="O(log arms)",
+    )
     formula_type: ClassVar = UCBFormula
 
     width: Positive = 2.0
@@ -60,6 +69,12 @@ class Greedy(Indexed):
     Greedy()
     """
 
+    about: ClassVar = About(
+        told=(),
+        rate="T on few arms; on many a good one nearly always stays",
+        made_for=("still",),
+        cost="O(log arms)",
+    )
     formula_type: ClassVar = UCBFormula
     is_scattered: ClassVar[bool] = False  # it mostly stays with one arm
     width: ClassVar[float] = 0.0  # the mean alone

@@ -24,6 +24,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..compiled import kernel, load_both, replaced
 from ..contract import Choice
@@ -90,6 +91,12 @@ class UCBV(Base):
     UCBV(exploration='loglog', width=1.0, anytime=True)
     """
 
+    about: ClassVar = About(
+        told=("T",),
+        rate="(variance / gap + 1) log(T) for each arm",
+        made_for=("still",),
+        cost="O(log arms); O(arms) if anytime",
+    )
     tried_with: ClassVar = ({"width": 0.1}, {"exploration": "loglog", "width": 0.1, "anytime": True})
 
     exploration: Annotated[str, among(EXPLORATIONS)] = "log"

@@ -44,7 +44,7 @@ def checks(spec: Spec) -> list[Check]:
         raise TypeError(f"checks: {spec!r} is not a policy, base, world, reservoir, drift, noise, feedback or delay")
     listed = promises_of(spec)
     if isinstance(spec, Base):
-        about_the_policy = {"names_its_source", "is_frozen"}
+        about_the_policy = {"names_its_source", "says_what_it_is_for", "is_frozen"}
         # A low threshold, so that there are restarts in short runs.
         for policy in (Blackbox(base=spec, beta=1.0, threshold=0.1), Subsample(base=spec, beta=1.0)):
             others = [(name, check) for name, check in promises_of(policy) if name not in about_the_policy]

@@ -38,7 +38,12 @@ def examples() -> list[Spec]:
 
 def examples_in(room: object) -> list[Spec]:
     """The examples of every spec type that a module exports."""
-    return [spec for name in exported(vars(room)) if name in SPEC_TYPES for spec in SPEC_TYPES[name].examples()]
+    return [spec for spec_type in types_in(room) for spec in spec_type.examples()]
+
+
+def types_in(room: object) -> list[type[Spec]]:
+    """The spec types that a module exports, without the abstract ones."""
+    return [SPEC_TYPES[name] for name in exported(vars(room)) if name in SPEC_TYPES]
 
 
 def example_worlds(parts: list[Spec]) -> list[World]:

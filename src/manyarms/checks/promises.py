@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import bases, policies
+from ..about import FIELDS, TOLD, About
 from ..snapshots import state_to_json
 from ..specs import Spec, spec_from_json
 from ..states import arrays, leaves, type_of
@@ -106,6 +108,28 @@ def names_its_source(spec: Spec) -> None:
     hold("Source:" in text or not ours, f"no 'Source:' in the docstring of {type(spec).__module__}")
 
 
+SAY_WHAT_FOR = (bases.__name__, policies.__name__)
+"""Packages whose classes say so; others may, those of the lab and one's own."""
+
+
+@promise("policy", "base")
+def says_what_it_is_for(spec: Spec) -> None:
+    """Its class says what it must be told, what that is good for and what it costs: ``about``."""
+    about: About | None = getattr(spec, "about", None)
+    hold(about is None or isinstance(about, About), f"about is {about!r}, not an About")
+    if type(spec).__module__.rpartition(".")[0] not in SAY_WHAT_FOR:
+        return
+    assert about is not None, "about is missing"
+    hold("about" in vars(type(spec)), "about is that of another class")
+    words = [word for word in about.told if word not in TOLD]
+    hold(not words, f"about.told has {words}, which manyarms.about.TOLD does not explain")
+    fields = {field.name for field in dataclasses.fields(spec)}  # type: ignore[arg-type]
+    told = {field for word in about.told for field in FIELDS.get(word, ()) if (spec.kind, word) != ("base", "T")}
+    needed = fields & set().union(*FIELDS.values())
+    hold(told <= fields, f"about.told says what it has no field for: {', '.join(sorted(told - fields))}")
+    hold(needed <= told, f"about.told says nothing of its field {', '.join(sorted(needed - told))}")
+
+
 def difference(before: Any, after: Any, only: type = object) -> str:
     """The path of the first leaf, or of those of one type, in which two states differ; or nothing."""
     pairs = zip(leaves(before), leaves(after), strict=True)
@@ -116,7 +140,7 @@ def difference(before: Any, after: Any, only: type = object) -> str:
 def _are_the_same(old: Any, new: Any) -> bool:
     if isinstance(old, np.ndarray):
         return bool(old.tobytes() == new.tobytes())
-    return bool(state_to_json(old) == state_to_json(new))
+    return old is new or bool(state_to_json(old) == state_to_json(new))
 
 
 def shapes_of(state: Any) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -137,7 +161,14 @@ A 64-bit word is a whole number like others: as plain Python, kernels make Pytho
 
 def kind_of(leaf: Any) -> str:
     """What a field holds, in words."""
-    return next((kind for kind, types in NUMBERS.items() if isinstance(leaf, types)), type_of(leaf))
+    number: Any = type(leaf)
+    return type_of(leaf) if isinstance(leaf, np.ndarray) else _kind_of_number(number) or type_of(leaf)
+
+
+@functools.cache
+def _kind_of_number(number: Any) -> str:
+    """What a type of numbers is, in words; nothing for other types."""
+    return next((kind for kind, types in NUMBERS.items() if issubclass(number, types)), "")
 
 
 def kinds_of(**states: Any) -> dict[str, str]:

@@ -12,16 +12,28 @@ from .output import print_json, say, say_how_far
     option("--json", help="figures for machines instead of a table"),
     option("--turns", type=whole_number, default=9, help="how often everything is timed"),
     option(
+        "--arms",
+        type=whole_number,
+        nargs="+",
+        metavar="NUMBER",
+        help="every policy and base with so many arms, instead of the usual figures",
+    ),
+    option(
         "--ledger", type=Path, metavar="FILE", help="append the figures there, and show the best before beside them"
     ),
 )
 def bench(options: argparse.Namespace) -> None:
     """Measure, print, and enter the figures in the ledger."""
-    from .. import bench, ledger
+    from .. import bench, bench_arms, ledger
 
     bench.require_compiler()
     earlier = ledger.read(options.ledger, say_how_far) if options.ledger else []
-    figures = bench.measure(options.turns, say_how_far)
+    if options.arms:
+        figures = bench_arms.measure(options.arms, options.turns, say_how_far)
+        table = bench_arms.report(figures)
+    else:
+        figures = bench.measure(options.turns, say_how_far)
+        table = bench.report(figures)
     compared = ""
     if options.ledger:
         commit = ledger.commit_of(Path(bench.__file__).parent)
@@ -31,6 +43,6 @@ def bench(options: argparse.Namespace) -> None:
     if options.json:
         print_json(figures)
     else:
-        say(bench.report(figures))
+        say(table)
     if compared:
         say(compared, aside=options.json)

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, natural_log, power
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
@@ -99,6 +100,12 @@ class AUCBTP(OneArmPolicy):
     True
     """
 
+    about: ClassVar = About(
+        told=("T", "top", "noise"),
+        rate="T^(3/4), at beta = 1",
+        made_for=("wear",),
+        cost="O(1)",
+    )
     settings_type: ClassVar = AUCBTPSettings
     tried_with: ClassVar = (
         # Bonuses so small that bad arms are dropped within a few plays.

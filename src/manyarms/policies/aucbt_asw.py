@@ -27,6 +27,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
@@ -141,6 +142,12 @@ class AUCBTASW(OneArmPolicy):
     True
     """
 
+    about: ClassVar = About(
+        told=("T", "top", "noise"),
+        rate="T^((2 beta+1)/(2 beta+2)), T^(3/4) for beta < 1",
+        made_for=("wear", "crashes"),
+        cost="O(log plays)",
+    )
     presets: ClassVar = PRESETS
     settings_type: ClassVar = AUCBTASWSettings
     tried_with: ClassVar = (

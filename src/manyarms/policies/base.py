@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, natural_log
 from ..compiled import kernel
 from ..specs import Spec, count, filled, number, own_errors
@@ -21,6 +22,7 @@ class Policy(Spec, abc.ABC, abstract=True):
     """Abstract: which arm next?"""
 
     kind: ClassVar[str] = "policy"
+    about: ClassVar[About | None] = None  # for those who choose: what it is told, its rate, its cost
     sees_means: ClassVar[bool] = False  # an oracle, for simulations only
     takes_corrections: bool = False  # whether a reward that was told can be replaced by another
     takes_pending: bool = False  # whether rewards may be assumed until they come: it does nothing that cannot be undone

@@ -29,6 +29,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import power
 from ..bases.base import Base
 from ..bases.ucb import UCB, Greedy
@@ -162,6 +163,12 @@ class Blackbox(tails.SubsamplingPolicy):
     True
     """
 
+    about: ClassVar = About(
+        told=("T", "beta", "top", "its base"),
+        rate="T^(beta/(beta+1)), sqrt(T) for beta < 1; of which bases that is proved: docs/theory/rivals.md",
+        made_for=("still", "wear", "crashes", "late answers"),
+        cost="that of its base",
+    )
     presets: ClassVar = PRESETS
     restarts_when: ClassVar[str] = (
         "the losses of a block reach the threshold, which is more than they should come to if nothing changes; beneath "

@@ -20,11 +20,12 @@ bracket; its reward counts when it comes.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..bases.base import Rewards, add_to, new_rewards
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
@@ -73,6 +74,12 @@ class BracketingHalving(Policy):
     True
     """
 
+    about: ClassVar = About(
+        told=(),
+        rate="simple regret, measured: docs/theory/simple-regret.md",
+        made_for=("still", "one good arm", "late answers"),
+        cost="O(1)",
+    )
     takes_corrections = True
 
     def slots(self, rounds: int) -> int:

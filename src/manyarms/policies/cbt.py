@@ -15,6 +15,7 @@ was left is left for good all the same.
 import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
+from ..about import About
 from ..arithmetic import binary_log, power
 from ..compiled import kernel, rarely, replaced
 from ..contract import Counts
@@ -80,6 +81,12 @@ class CBT(OneArmPolicy):
     True
     """
 
+    about: ClassVar = About(
+        told=("T", "beta", "top 1"),
+        rate="T^(beta/(beta+1)), with the best constant: sqrt(2 T) at beta = 1",
+        made_for=("still",),
+        cost="O(1)",
+    )
     settings_type: ClassVar = CBTSettings
     tried_with: ClassVar = ({"beta": 1.0}, {"beta": "auto"})
 

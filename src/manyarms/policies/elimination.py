@@ -30,6 +30,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import power
 from ..compiled import kernel, on_gpu, place_in, rarely, replaced, store_both
 from ..contract import Choice, Counts, begin, no_choice, relocate
@@ -135,6 +136,12 @@ class Elimination(tails.SubsamplingPolicy):
     True
     """
 
+    about: ClassVar = About(
+        told=("T", "beta", "top"),
+        rate="T^(beta/(beta+1))",
+        made_for=("still", "wear", "crashes", "late answers"),
+        cost="O(1)",
+    )
     presets: ClassVar = PRESETS
     restarts_when: ClassVar[str] = (
         "all arms of a block have been dropped. An arm is dropped when its losses in the block, weighted by its chance "

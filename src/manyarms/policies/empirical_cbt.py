@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..bases.tournament import leader, new_tournament, open_tournament, replay_games
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
@@ -77,6 +78,12 @@ class EmpiricalCBT(Policy):
     True
     """
 
+    about: ClassVar = About(
+        told=("T", "top 1"),
+        rate="T^(beta/(beta+1)), at most twice that of CBT; 1.24 times it at beta = 1",
+        made_for=("still",),
+        cost="O(log arms)",
+    )
     tried_with: ClassVar = (
         {},
         # So few arms that good ones are let go.

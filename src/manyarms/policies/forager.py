@@ -35,6 +35,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..compiled import kernel, replaced
 from ..contract import Choice, Counts, no_choice
 from ..specs import Count
@@ -192,6 +193,12 @@ class Forager(Policy):
     True
     """
 
+    about: ClassVar = About(
+        told=(),
+        rate="T^(beta/(beta+1)): proved of a simpler version, else measured",
+        made_for=("still", "wear", "crashes", "rising", "late answers"),
+        cost="O(kept arms)",
+    )
     kept_settings: ClassVar = ("keep", "slots", "stock")
     tried_with: ClassVar = ({}, {"keep": 2, "most": 3})
 

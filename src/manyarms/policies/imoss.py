@@ -17,6 +17,7 @@ import dataclasses
 import math
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..contract import register
 from ..specs import Count, Positive, number
@@ -62,6 +63,12 @@ class IMOSS(Growing):
     [32.0, 32.0, 32.0, 32.0]
     """
 
+    about: ClassVar = About(
+        told=(),
+        rate="to the best share p of all arms: p^(-1/growth) + T^((1+growth)/2)",
+        made_for=("still", "late answers"),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({"warmup": 5},)
 
     growth: Growth01 = 0.5

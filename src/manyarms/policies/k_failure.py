@@ -12,6 +12,7 @@ meanwhile changes nothing.
 import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
+from ..about import About
 from ..compiled import kernel, replaced
 from ..contract import Choice, Counts
 from ..specs import Count
@@ -48,6 +49,12 @@ class KFailure(OneArmPolicy):
     True
     """
 
+    about: ClassVar = About(
+        told=("top 1",),
+        rate="T / log T, at beta = 1",
+        made_for=("still", "coins"),
+        cost="O(1)",
+    )
     tried_with: ClassVar = ({"failures": 2},)
 
     failures: Count = 1

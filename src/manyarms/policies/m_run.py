@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import ceiling
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
@@ -116,6 +117,12 @@ class MRun(Policy):
     True
     """
 
+    about: ClassVar = About(
+        told=("T", "top 1"),
+        rate="about 2.7 sqrt(T), and 2 sqrt(T) without recall, at beta = 1",
+        made_for=("still", "coins"),
+        cost="O(1)",
+    )
     settings_type: ClassVar = MRunSettings
     tried_with: ClassVar = ({}, {"run": 3, "recall": False, "horizon": DOUBLING})
 

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import natural_log
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
@@ -75,6 +76,12 @@ class NLearning(Policy):
     True
     """
 
+    about: ClassVar = About(
+        told=("T", "top 1"),
+        rate="some sqrt(T), at beta = 1",
+        made_for=("still", "coins"),
+        cost="O(1)",
+    )
     settings_type: ClassVar = NLearningSettings
     tried_with: ClassVar = ({}, {"learning": 5, "horizon": DOUBLING})
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..bases.tournament import leader, new_tournament, open_tournament, replay_games
 from ..compiled import kernel, replaced
 from ..contract import Choice, Counts, preview
@@ -53,6 +54,12 @@ class Oracle(Policy):
     True
     """
 
+    about: ClassVar = About(
+        told=("means",),
+        rate="about log T at beta = 1",
+        made_for=("comparison",),
+        cost="O(log kept arms)",
+    )
     sees_means: ClassVar[bool] = True
     tried_with: ClassVar = ({"keep": 16},)
 

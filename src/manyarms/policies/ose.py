@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, ceiling, floor, power
 from ..bases.base import Rewards, add_to, expected_in, new_rewards
 from ..compiled import kernel, place_in, replaced
@@ -122,6 +123,12 @@ class OSE(Scoped):
     (700, True)
     """
 
+    about: ClassVar = About(
+        told=("noise",),
+        rate="simple regret, measured: docs/theory/simple-regret.md",
+        made_for=("still", "one good arm", "late answers"),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({}, {"width": 0.1})
 
     width: Positive = 2.0

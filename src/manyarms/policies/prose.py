@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..about import About
 from ..specs import Positive
 from .ose import Ranking, Scoped
 
@@ -39,6 +40,12 @@ class PROSE(Scoped):
     True
     """
 
+    about: ClassVar = About(
+        told=("noise",),
+        rate="simple regret, measured: docs/theory/simple-regret.md",
+        made_for=("still", "one good arm", "late answers"),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({}, {"width": 0.1})
 
     width: Positive = 2.0

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import natural_log, power
 from ..bases.base import Rewards, add_to, new_rewards
 from ..bases.moss import MOSS
@@ -66,6 +67,12 @@ class QRM2(Policy):
     [4.0, 4.0, 4.0, 4.0]
     """
 
+    about: ClassVar = About(
+        told=(),
+        rate="to a best share of all arms, whatever it is",
+        made_for=("still", "late answers"),
+        cost="O(log arms)",
+    )
     tried_with: ClassVar = ({}, {"growth": 0.6})
     takes_corrections = True
     takes_pending = True  # no arm is dropped, and when one is drawn does not depend on rewards

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, floor, natural_log, power
 from ..bases.base import Rewards, add_to, expected_in, forget, new_rewards
 from ..bases.tournament import leader, new_tournament, open_tournament, replay_games
@@ -103,6 +104,12 @@ class SiRI(Policy):
     (17, True)
     """
 
+    about: ClassVar = About(
+        told=("T", "beta", "noise"),
+        rate="simple regret max(T^(-1/2), T^(-1/beta))",
+        made_for=("still", "one good arm", "late answers"),
+        cost="O(1)",
+    )
     settings_type: ClassVar = SiRISettings
     tried_with: ClassVar = (
         {"beta": 1.0, "factor": 1.0},

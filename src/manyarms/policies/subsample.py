@@ -24,6 +24,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, ceiling, natural_log, power
 from ..bases.asymptotic_ucb import AsymptoticUCB
 from ..bases.base import Base
@@ -259,6 +260,12 @@ class Subsample(FixedSubsample):
     100
     """
 
+    about: ClassVar = About(
+        told=("T", "beta", "its base"),
+        rate="T^(beta/(beta+1)), sqrt(T) for beta < 1, with a base whose regret is log(T) / gap for each arm",
+        made_for=("still", "late answers"),
+        cost="that of its base",
+    )
     tried_with: ClassVar = (
         {"base": Greedy(), "beta": 1.0},
         {"base": Greedy(), "beta": 2.0, "arms": 20, "horizon": DOUBLING},
@@ -316,6 +323,12 @@ class SSUCB(FixedSubsample):
     [142, 141]
     """
 
+    about: ClassVar = About(
+        told=("T", "beta", "noise"),
+        rate="T^(beta/(beta+1)), sqrt(T) for beta < 1",
+        made_for=("still", "late answers"),
+        cost="O(log arms)",
+    )
     presets: ClassVar = SSUCB_PRESETS
     tried_with: ClassVar = ({"beta": 1.0}, {"beta": 0.5, "preset": "published"})
 

@@ -19,6 +19,7 @@ one. A late reward for an arm that was left meanwhile is a round, and nothing el
 import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
+from ..about import About
 from ..arithmetic import power
 from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, Counts
@@ -78,6 +79,12 @@ class TwoTarget(OneArmPolicy):
     True
     """
 
+    about: ClassVar = About(
+        told=("T", "beta", "alpha", "top 1"),
+        rate="T^(beta/(beta+1)); (sqrt(2) + 1 / (m sqrt(2))) sqrt(T) at beta = 1",
+        made_for=("still", "coins"),
+        cost="O(1)",
+    )
     settings_type: ClassVar = TwoTargetSettings
     tried_with: ClassVar = ({}, {"failures": 2, "beta": 0.5, "horizon": DOUBLING})
 

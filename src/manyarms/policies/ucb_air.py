@@ -15,6 +15,7 @@ import dataclasses
 import math
 from typing import Any, ClassVar
 
+from ..about import About
 from ..bases.ucb_v import Exploration, exploration_at, variance
 from ..contract import register
 from ..specs import Flag, Positive
@@ -43,6 +44,12 @@ class UCBAIR(Growing):
     [32.0, 32.0, 32.0, 32.0]
     """
 
+    about: ClassVar = About(
+        told=("beta",),
+        rate="T^(beta/(beta+1)); sqrt(T) for beta < 1 and a top below 1",
+        made_for=("still", "late answers"),
+        cost="O(arms)",
+    )
     tried_with: ClassVar = ({"beta": 1.0, "width": 0.1},)
 
     beta: Positive

@@ -19,6 +19,7 @@ import dataclasses
 import math
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+from ..about import About
 from ..arithmetic import natural_log, power
 from ..compiled import kernel, rarely, replaced
 from ..contract import Counts
@@ -93,6 +94,12 @@ class UCBTP(OneArmPolicy):
     True
     """
 
+    about: ClassVar = About(
+        told=("T", "rate of wear", "top", "noise"),
+        rate="sqrt(T), at a rate of 0 and beta = 1",
+        made_for=("wear",),
+        cost="O(1)",
+    )
     settings_type: ClassVar = UCBTPSettings
     tried_with: ClassVar = (
         # Bonuses so small that bad arms are dropped within a few plays.

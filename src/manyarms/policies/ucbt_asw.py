@@ -24,6 +24,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..arithmetic import binary_log, natural_log, power
 from ..compiled import kernel, rarely, replaced
 from ..contract import Counts
@@ -113,6 +114,12 @@ class UCBTASW(OneArmPolicy):
     True
     """
 
+    about: ClassVar = About(
+        told=("T", "beta", "V or changes", "top", "noise"),
+        rate="T^(beta/(beta+1)), sqrt(T) for beta < 1",
+        made_for=("wear", "crashes"),
+        cost="O(log plays)",
+    )
     settings_type: ClassVar = UCBTASWSettings
     tried_with: ClassVar = (
         {"beta": 1.0, "variation": 1.0, "width": 0.1},

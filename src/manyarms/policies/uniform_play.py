@@ -8,11 +8,12 @@ Source: none needed.
 
 import dataclasses
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..about import About
 from ..compiled import kernel, replaced
 from ..contract import Choice, Counts
 from .base import Policy
@@ -37,6 +38,13 @@ class UniformPlay(Policy):
     >>> bool(abs(result.final_regret("UniformPlay").mean() - 500) < 10)
     True
     """
+
+    about: ClassVar = About(
+        told=(),
+        rate="T",
+        made_for=("comparison",),
+        cost="O(1)",
+    )
 
     def start(self, rounds: int) -> UniformPlayState:
         """Nothing to allocate."""

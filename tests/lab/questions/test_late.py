@@ -37,9 +37,7 @@ def late_results(cost=COST):
 def test_every_policy_meets_every_feedback():
     study = late.late()
     exported = {one for name in policies.__all__ if not inspect.isabstract(one := getattr(policies, name))}
-    # The others do with open asks what policies of the study do: docs/theory/rivals.md.
-    like_others = {ma.TwoTarget, ma.NLearning, ma.UCBTP, ma.AUCBTP, ma.UCBAIR, ma.IMOSS}
-    assert {type(cell.policy) for cell in study.cells} == exported - like_others
+    assert {type(cell.policy) for cell in study.cells} == exported
     worlds = dict.fromkeys(cell.world_name for cell in study.cells)
     assert len(worlds) == 2 * (1 + 3 * 3)
     assert {cell.policy_name for cell in study.cells if cell.world_name == "still, at once"} == set(late.POLICIES)
@@ -87,7 +85,7 @@ def test_the_figure_has_a_row_for_each_world():
     assert titles[:3] == ["still, batches of n", "still, delays of n", "still, delays 1 to n"]
     assert titles[3:] == [title.replace("still", "crashes") for title in titles[:3]]
     for axes in figure.axes:
-        assert [line.get_label() for line in axes.lines] == list(late.POLICIES)
+        assert [line.get_label() for line in axes.lines] == list(late.DRAWN)
         assert axes.lines[0].get_ydata()[0] == 0.95
 
 

@@ -14,23 +14,34 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...bases import UCB, Greedy
+from ...bases import UCB, GLRklUCB, Greedy, TsallisINF
 from ...drifts import Crash
 from ...feedbacks import AtOnce, Batches, Delayed, Feedback, LogUniform
 from ...policies import (
     AUCBTASW,
+    AUCBTP,
     CBT,
+    IMOSS,
+    OSE,
+    PROSE,
+    QRM2,
     SSUCB,
+    UCBAIR,
     UCBTASW,
+    UCBTP,
     Blackbox,
+    BracketingHalving,
     Elimination,
     EmpiricalCBT,
     Forager,
     KFailure,
     MRun,
+    NLearning,
     Oracle,
     Policy,
+    SiRI,
     Subsample,
+    TwoTarget,
     UniformPlay,
 )
 from ...policies.tail import AUTO
@@ -98,19 +109,52 @@ POLICIES: dict[str, Callable[[float], Policy]] = {
     "Blackbox(UCB), auto": lambda falls: Blackbox(base=UCB(), beta=AUTO),
     "SSUCB": lambda falls: SSUCB(beta=1.0),
     "Subsample(Greedy)": lambda falls: Subsample(base=Greedy(), beta=1.0),
+    "Subsample(TsallisINF)": lambda falls: Subsample(base=TsallisINF(), beta=1.0),
+    "Subsample(GLR-klUCB)": lambda falls: Subsample(base=GLRklUCB(), beta=1.0),
     "Forager": lambda falls: Forager(),
     "EmpiricalCBT": lambda falls: EmpiricalCBT(),
     "CBT": lambda falls: CBT(beta=1.0),
     "UCBT-ASW": lambda falls: UCBTASW(beta=1.0, variation=falls, width=0.5),
     "AUCBT-ASW": lambda falls: AUCBTASW(),
+    "UCB-TP": lambda falls: UCBTP(rotting=falls / HORIZON, width=0.5),
+    "AUCB-TP": lambda falls: AUCBTP(width=0.5),
+    "UCB-AIR": lambda falls: UCBAIR(beta=1.0),
+    "IMOSS": lambda falls: IMOSS(),
+    "QRM2": lambda falls: QRM2(),
+    "SiRI": lambda falls: SiRI(beta=1.0),
+    "BracketingHalving": lambda falls: BracketingHalving(),
+    "OSE": lambda falls: OSE(),
+    "PROSE": lambda falls: PROSE(),
     "KFailure": lambda falls: KFailure(),
     "MRun": lambda falls: MRun(),
+    "NLearning": lambda falls: NLearning(),
+    "TwoTarget": lambda falls: TwoTarget(),
     "UniformPlay": lambda falls: UniformPlay(),
     "Oracle": lambda falls: Oracle(),
 }
-"""Who plays; UCBT-ASW is told by how much means fall in all. The last two do not mind what they are told, or when."""
+"""Who plays: all policies of the package, and on a subsample a base that is greedy, one that draws, one that restarts.
+
+UCBT-ASW is told by how much means fall in all, UCB-TP by how much with a play. The last two do not mind what they are
+told, or when.
+"""
 
 YARDSTICKS = ("UniformPlay", "Oracle")
+
+DRAWN = (
+    "Elimination",
+    "Blackbox(UCB), auto",
+    "SSUCB",
+    "Subsample(Greedy)",
+    "Subsample(TsallisINF)",
+    "Forager",
+    "EmpiricalCBT",
+    "CBT",
+    "IMOSS",
+    "PROSE",
+    "TwoTarget",
+    *YARDSTICKS,
+)
+"""Who is in the picture, which would be too full of all; the tables have all."""
 
 
 def feedbacks() -> dict[str, Feedback]:
@@ -125,7 +169,7 @@ def late(replications: int = 40, seed: int = 1) -> Study:
     Examples
     --------
     >>> len(late().cells)
-    280
+    540
     """
     cells = []
     for (kind, probability), (name, feedback) in itertools.product(KINDS.items(), feedbacks().items()):
@@ -233,7 +277,7 @@ def late_figure(results: Sequence[CellResult]) -> "Figure":
 def draw_rewards(panel: "Axes", played: Played, kind: str, one: Lateness) -> None:
     """A line for each policy, from answers at once on; thin ones for those who do not mind."""
     names = [AT_ONCE, *(one.called(size) for size in SIZES)]
-    for place, policy in enumerate(POLICIES):
+    for place, policy in enumerate(DRAWN):
         look: dict[str, Any] = {
             "color": COLOURS[place % len(COLOURS)],
             "linestyle": STYLES[place // len(COLOURS) % len(STYLES)],

@@ -22,6 +22,7 @@ from ...atomic import check_plain
 from ..studies.study import Study
 from .chunks import Chunk, chunk_size, chunks_of, is_ours
 from .contents import BadFile, contents_of
+from .costs import seconds_of
 from .files import STUDY, CellResult, aside, digest_said, read_json, read_own, sources_of, study_digest_of
 
 
@@ -227,3 +228,12 @@ class Missing:
             - sum(chunk.rounds(self.study) for chunk in kept)
             for index, kept in self.kept.items()
         )
+
+    def seconds(self) -> float:
+        """How long they take one core, roughly, once all is compiled."""
+        total = 0.0
+        for index, kept in self.kept.items():
+            cell = self.study.cells[index]
+            played = sum(chunk.last - chunk.first for chunk in kept)
+            total += (self.study.replications - played) * seconds_of(cell.policy, cell.world, cell.horizon)
+        return total
