@@ -67,10 +67,10 @@ def begun(cache: Path, play: str = PLAY) -> subprocess.Popen[str]:
     )
 
 
-def wrong_with(process: subprocess.Popen[str], numbers: str, complaint: str | None = "") -> str:
-    """What was wrong with a process that should have played to these numbers, and have complained so, once.
+def wrong_with(process: subprocess.Popen[str], numbers: str, complaints: tuple[str, ...] | None = ()) -> str:
+    """What was wrong with a process that should have played to these numbers, and have complained so, once each.
 
-    With an empty complaint it should not have complained at all, and with None as it liked.
+    With None it may have complained as it liked.
     """
     try:
         said, warned = process.communicate(timeout=TOO_LONG)
@@ -83,11 +83,13 @@ def wrong_with(process: subprocess.Popen[str], numbers: str, complaint: str | No
         return f"exit code {process.returncode} {last:.80}".strip()
     if said != numbers:
         return "other numbers"
-    if complaint is None:
+    if complaints is None:
         return ""
     found = warned.count("RuntimeWarning: ")
-    is_right = found == 1 and complaint in warned if complaint else not warned
-    return "" if is_right else f"{found} warnings, not {complaint!r}: {warned:.200}"
+    is_right = (
+        found == len(complaints) and all(one in warned for one in complaints) and bool(warned) == bool(complaints)
+    )
+    return "" if is_right else f"{found} warnings, not {complaints!r}: {warned:.200}"
 
 
 def code_file(cache: Path) -> Path:
@@ -96,9 +98,9 @@ def code_file(cache: Path) -> Path:
     return path
 
 
-def tried(copy: Path, numbers: str, complaint: str, is_mended: bool) -> str:
+def tried(copy: Path, numbers: str, complaints: tuple[str, ...], is_mended: bool) -> str:
     """Play with a damaged copy, once, or again to see that it was mended; what was wrong."""
-    wrong = wrong_with(begun(copy), numbers, complaint)
+    wrong = wrong_with(begun(copy), numbers, complaints)
     if is_mended and not wrong:
         wrong = wrong_with(begun(copy), numbers)
     return wrong
@@ -132,7 +134,7 @@ class Attacked:
                 for path in map(code_file, copies):
                     path.write_bytes(change(path.read_bytes(), dice))
                 again = [number % 10 == 0 for number in range(len(copies))]
-                many = [self.numbers] * len(copies), ["holds a damaged file"] * len(copies)
+                many = [self.numbers] * len(copies), [("holds a damaged file",)] * len(copies)
                 for wrong in pool.map(tried, copies, *many, again):
                     row.note(wrong)
                 yield row.values()
@@ -142,15 +144,15 @@ class Attacked:
         row = Row("a file for other types, a folder or a pipe is in place of a file of the compile cache")
         copy = self.copy()
         shutil.copyfile(code_file(self.other), code_file(copy))
-        row.note(tried(copy, self.numbers, "", is_mended=True))
+        row.note(tried(copy, self.numbers, (), is_mended=True))
         for make in (Path.mkdir, os.mkfifo):
             copy = self.copy()
             path = code_file(copy)
             path.unlink()
             make(path)
             # A pipe is replaced by a file, a folder is not.
-            wrong = "cannot be written" if make is Path.mkdir else "holds a damaged file"
-            row.note(tried(copy, self.numbers, wrong, is_mended=make is os.mkfifo))
+            said = ("holds a damaged file", "cannot be written")[: 2 if make is Path.mkdir else 1]
+            row.note(tried(copy, self.numbers, said, is_mended=make is os.mkfifo))
         return row.values()
 
     def unusable(self) -> dict[str, object]:
@@ -160,13 +162,13 @@ class Attacked:
             copy = self.copy()
             inside = code_file(copy).parent
             inside.chmod(mode)
-            row.note(wrong_with(begun(copy), self.numbers, complaint=None))
+            row.note(wrong_with(begun(copy), self.numbers, complaints=None))
             inside.chmod(0o700)
         no_folder, nowhere = self.folder / "a file", self.folder / "a link to nowhere"
         no_folder.write_text("not a folder")
         nowhere.symlink_to(self.folder / "nowhere" / "at all")
         for place in (no_folder, nowhere):
-            row.note(wrong_with(begun(place), self.numbers, complaint=None))
+            row.note(wrong_with(begun(place), self.numbers, complaints=None))
         return row.values()
 
     def shared(self, tries: int) -> dict[str, object]:
