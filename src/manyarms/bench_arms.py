@@ -105,7 +105,8 @@ def measure(arms: Sequence[int], turns: int = 9, say: Callable[[str], None] = la
                 about[name] = {"arms": number, "kept": timed[name].spec.slots(timed[name].horizon)}
     slow = {name: timing for name, timing in timed.items() if is_cut(timing.horizon, about[name]["arms"])}
     fast = {name: timing for name, timing in timed.items() if name not in slow}
-    floors, found = [], {}
+    floors: list[float] = []
+    found: dict[str, dict[str, float]] = {}
     for group, taken in ((fast, turns), (slow, max(1, turns // 3))):
         if group:
             say(f"a round of each, {len(group)} of {len(timed)}, {taken} turns")
