@@ -25,11 +25,11 @@ browser:
 
 # Everything, with the compiler.
 test-compiled: setup
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 10
+	$(BIN)/python -m pytest -n 2 --no-loadscope-reorder --durations 10
 
 # The same kernels as plain Python: the tests that do not need the compiler's speed.
 test-uncompiled: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 10 -m "not compiled" tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --no-loadscope-reorder --durations 10 -m "not compiled" tests
 
 lint: setup
 	$(BIN)/ruff check .

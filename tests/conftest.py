@@ -1,9 +1,11 @@
 """For all tests."""
 
 import gc
+import re
 import signal
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from manyarms.compiled import Loop
 
@@ -20,6 +22,8 @@ LONGEST = (
     "test_subsample",
     "test_elimination",
     "test_twins",
+    "test_everything",
+    "test_turns",
     "test_published",
     "test_cuda",
     "test_shifts",
@@ -29,8 +33,10 @@ LONGEST = (
     "test_cli",
     "test_bandit",
     "test_forager",
+    "test_late",
     "test_warm",
     "test_skeletons",
+    "test_indexed",
     "test_cbt",
     "test_empirical_cbt",
     "test_compiled",
@@ -46,15 +52,23 @@ LONGEST = (
 
 ABOVE_THE_KERNELS = {
     "test_arena",
+    "test_bounds",
+    "test_catalogue",
     "test_cli",
     "test_explain",
     "test_figures",
     "test_runner",
     "test_rates",
     "test_report",
+    "test_shifts_mutations",
+    "test_snapshots",
     "test_statistics",
+    "test_values",
 }
-"""They take what a simulation finds, whether or not it was compiled: once is enough."""
+"""They take what a simulation finds, whether or not it was compiled, or run no loop: once is enough."""
+
+WARM = {"test_machine", "test_warm"}
+"""Tests of live bandits in which a compiler plays a part. The others call kernels as plain Python in any case."""
 
 
 def pytest_configure(config):
@@ -63,15 +77,47 @@ def pytest_configure(config):
     )
 
 
+class ByKernels(LoadScopeScheduling):
+    """Tests that compile the same kernels share a worker: those of a file, and of the promises those of a type of spec.
+
+    The promises alone take more than half of the time: in one piece they would keep one worker busy to the end.
+    """
+
+    def _split_scope(self, nodeid):
+        file = nodeid.partition("::")[0]
+        spec = re.search(r"::test_promise\[(\w+)", nodeid)
+        return f"{file}: {spec[1]}" if spec else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return ByKernels(config, log)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.stem in ABOVE_THE_KERNELS or "uncompiled" in getattr(item, "fixturenames", ()):
+        is_live = item.path.parent.name == "bandit" and item.path.stem not in WARM
+        is_plain = "uncompiled" in getattr(item, "fixturenames", ())
+        if is_live or is_plain or item.path.stem in ABOVE_THE_KERNELS:
             item.add_marker(pytest.mark.once)
         if item.get_closest_marker("once"):
             item.add_marker(pytest.mark.compiled)
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.stem, len(LONGEST)))
+
+
+@pytest.fixture
+def soon():
+    """Nothing may be waited for in vain. (An error of this kind is caught by nobody.)"""
+
+    def stop(*_):
+        raise KeyboardInterrupt("hung")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(300)  # a machine that is busy with other things is not hung
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What must not move: digests of specs and studies, and every round of short runs.
+"""What must not move: digests of specs, of studies and of what meets in the arenas, and every round of short runs.
 
 ``python -m tests.pinned`` writes them anew: to pin something new, or for a change that belongs under "Numbers" in the
 changelog; nothing else may differ then.
@@ -11,7 +11,7 @@ from pathlib import Path
 import manyarms as ma
 from manyarms import checks, lab
 from manyarms.checks.runs import BUSY_POLICY
-from manyarms.lab.arena.tables import CONTESTS, ENTRANTS
+from manyarms.lab.arena.arena import LEAGUES
 
 FILE = Path(__file__).parent / "golden" / "numbers.json"
 
@@ -57,9 +57,27 @@ def spec_digests():
 
 
 def study_digests():
-    """Of every study with a name, and every study of the arena."""
-    named = [lab.named_study(name) for name in lab.study_names()]
-    return {study.name: study.digest() for study in (*named, *lab.Arena(CONTESTS, ENTRANTS).studies.values())}
+    """Of every study with a name."""
+    return {name: lab.named_study(name).digest() for name in lab.study_names()}
+
+
+def entrant_digests():
+    """Of what each entrant of the arenas plays, in every contest; so one more entrant changes none."""
+    return {
+        f"{league.name}: {entrant.name}": played_digest(entrant, league.contests)
+        for league in LEAGUES.values()
+        for entrant in league.entrants
+    }
+
+
+def played_digest(entrant, contests):
+    """A digest of the worlds, horizons and policies of an entrant."""
+    played = [
+        [contest.name, contest.world.digest(), contest.horizon, name, policy.digest()]
+        for contest in contests
+        for name, policy in entrant.policies(contest).items()
+    ]
+    return hashlib.sha256(json.dumps(played).encode()).hexdigest()[:16]
 
 
 def written():
@@ -67,6 +85,7 @@ def written():
     return {
         "specs": spec_digests(),
         "studies": study_digests(),
+        "entrants": entrant_digests(),
         "rounds": {name: rounds_digest(policy, world, SHORT) for name, policy, world in pairs()},
         "ends": {name: ends(policy, world, LONG) for name, policy, world in pairs()},
     }

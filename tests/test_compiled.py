@@ -52,6 +52,7 @@ def test_the_digest_belongs_to_the_sources_not_to_where_they_lie(copied, monkeyp
     assert digest_of(copied, monkeypatch) == here
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.py")))
 def test_the_digest_sees_a_change_of_any_source(copied, monkeypatch, name):
     before = digest_of(copied, monkeypatch)

@@ -448,13 +448,21 @@ def test_more_arms_than_addresses_are_an_error(monkeypatch):
             {"replications": 10**10},
             "10,000,000,000 replications with 64 checkpoints, for each of 1 policies, take .* GB; ask",
         ),
-        ({"horizon": 2**31 - 1, "checkpoints": 2 * 10**9}, "2,000,000,000 checkpoints, for"),
+        ({"horizon": 10**7, "replications": 10**6, "checkpoints": np.int64(10**7)}, "10,000,000 checkpoints, for"),
+        ({"replications": 10**9, "checkpoints": range(1, 1000)}, "with 1,000 checkpoints, for"),
         ({"horizon": 10**9, "replications": 100, "log": True}, "a log of every round, for"),
     ],
 )
 def test_what_memory_cannot_hold_is_refused_before_anything_is_played(asked, words):
     with pytest.raises(MemoryError, match=words):
         ma.simulate(ma.UniformPlay(), ma.World(ma.PowerLaw(1.0)), **({"horizon": 1000} | asked))
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("checkpoints", [2 * 10**8, np.int64(2 * 10**8), range(2 * 10**8)])
+def test_more_checkpoints_than_anybody_looks_at_are_refused_before_they_are_listed(checkpoints):
+    with pytest.raises(ValueError, match="checkpoints must be at most 10,000,000, not 200,000,000"):
+        ma.simulate(ma.UniformPlay(), ma.World(ma.PowerLaw(1.0)), 2 * 10**8, checkpoints=checkpoints)
 
 
 @pytest.mark.once

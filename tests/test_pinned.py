@@ -24,6 +24,11 @@ def test_digests_of_studies():
     assert unchanged(pinned.study_digests(), "studies")
 
 
+@pytest.mark.once
+def test_digests_of_what_meets_in_the_arenas():
+    assert unchanged(pinned.entrant_digests(), "entrants")
+
+
 @pytest.mark.parametrize("name", PINNED["rounds"])
 def test_every_round_of_a_short_run(name):
     assert pinned.rounds_digest(*PAIRS[name], pinned.SHORT) == PINNED["rounds"][name]

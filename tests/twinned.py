@@ -111,8 +111,10 @@ def maybe(*values):
 told_horizons = st.sampled_from([None, None, "doubling", 50, 4096])
 
 # With beta told or estimated and with a warm start or without, a policy has four types of state. All four are compiled
-# in two worlds, and the one that is PLAIN in the others; as plain Python all are played in all.
+# in two worlds over one base, and the one that is PLAIN in the others and over other bases (of Subsample's two, the one
+# that is TOLD): how a block begins is none of a base's business. As plain Python all are played in all.
 PLAIN = {"beta": betas, "warm_start": st.just(False)} if IS_COMPILING else {}
+TOLD = {"beta": betas} if IS_COMPILING else {}
 
 
 def eliminations(**fields):

@@ -1,4 +1,4 @@
-"""Files that are written all at once or not at all."""
+"""Files that are written all at once or not at all, and read without waiting for anybody."""
 
 import contextlib
 import os
@@ -15,6 +15,12 @@ except ImportError:  # not on Windows
 
 _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0)
 """Opens a pipe without waiting for somebody at its other end; not on Windows."""
+
+
+def check_plain(path: Path) -> None:
+    """Refuse what is no file: to open a pipe is to wait for somebody at its other end."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no plain file; move it away, or give another one")
 
 
 @contextlib.contextmanager

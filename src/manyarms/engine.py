@@ -29,6 +29,9 @@ MOST_ARMS = 2**31 - 1
 
 DEFAULT_CHECKPOINTS = 64
 
+MOST_CHECKPOINTS = 10_000_000
+"""Every round of a run of ten million, 0.7 GB a replication; more take minutes to look at."""
+
 BYTES_A_ROUND = 64
 """What a log takes."""
 
@@ -132,12 +135,8 @@ def memory() -> float:
         return math.inf
 
 
-def check_memory(
-    policies: int, replications: int, horizon: int, checkpoints: Any, log: bool, recommend: bool = False
-) -> None:
-    """Refuse what would not fit, before anything is played."""
-    kept = checkpoints if isinstance(checkpoints, int) else DEFAULT_CHECKPOINTS
-    kept = min(kept, horizon)
+def check_memory(policies: int, replications: int, horizon: int, kept: int, log: bool, recommend: bool = False) -> None:
+    """Refuse what would not fit, given the number of checkpoints, before anything is played."""
     needed = 8.0 * policies * replications * kept * len(columns_kept(recommend))
     needed += BYTES_A_ROUND * policies * replications * horizon if log else 0.0
     if needed > memory():
@@ -169,13 +168,14 @@ def checked_job(
     times = count("simulate", "replications", replications)
     is_logged = flag("simulate", "log", log)
     recommends = flag("simulate", "recommend", recommend)
-    check_memory(policies, times, rounds, checkpoints, is_logged, recommends)
+    kept = checkpoint_rounds(checkpoints, rounds)
+    check_memory(policies, times, rounds, kept.size, is_logged, recommends)
     return Job(
         world=world,
         horizon=rounds,
         replications=times,
         seed=checked_seed(seed),
-        checkpoints=checkpoint_rounds(checkpoints, rounds),
+        checkpoints=kept,
         log=is_logged,
         recommend=recommends,
     )
@@ -261,6 +261,12 @@ def named_policies(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -
     return dict(zip(names, specs, strict=True))
 
 
+def check_checkpoints(number: int) -> None:
+    """Refuse more checkpoints than anybody can look at, before they are listed."""
+    if number > MOST_CHECKPOINTS:
+        raise ValueError(f"simulate: checkpoints must be at most {MOST_CHECKPOINTS:,}, not {number:,}")
+
+
 def checkpoint_rounds(checkpoints: int | Sequence[int] | None, horizon: int) -> NDArray[np.int64]:
     """The rounds at which numbers are kept, in order, the last round included.
 
@@ -273,9 +279,11 @@ def checkpoint_rounds(checkpoints: int | Sequence[int] | None, horizon: int) -> 
         checkpoints = DEFAULT_CHECKPOINTS
     if isinstance(checkpoints, (int, np.integer)):
         number = min(count("simulate", "checkpoints", checkpoints), horizon)
+        check_checkpoints(number)
         return np.unique(np.ceil(np.arange(1, number + 1) * (horizon / number)).astype(np.int64).clip(1, horizon))
     if not isinstance(checkpoints, (Sequence, np.ndarray)):
         raise TypeError(f"simulate: checkpoints must be a number of them or a list of rounds, not {checkpoints!r}")
+    check_checkpoints(len(checkpoints))
     rounds = sorted({count("simulate", "each of the checkpoints", value) for value in checkpoints} | {horizon})
     if rounds[-1] > horizon:
         raise ValueError(f"simulate: checkpoint {rounds[-1]} lies beyond the horizon {horizon}")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .arithmetic import power
 from .compiled import kernel
 from .contract import fresh_mean_in, register
+from .nesting import check_nesting
 from .specs import Count, Fraction, Part, Positive, exported, two_or_more
 from .streams import beta_draw, follow, index_below, uniform
 
@@ -245,35 +246,16 @@ def empirical_mean(reservoir: EmpiricalState, bits: int) -> float:
 register(EmpiricalState, fresh_mean=empirical_mean)
 
 
-DEEPEST = 16
-"""So many choices and trends, at most, come one after the other for one arm; the compiler gives up at some 28."""
-
-MOST_PARTS = 64
-"""Reservoirs inside of one: to compile a loop with so many takes 10 s."""
+def check_reservoirs(reservoir: "Mixture | Trending") -> None:
+    """Refuse reservoirs in reservoirs that no compiler could bear: it gives up at some 28."""
+    check_nesting(reservoir, "reservoirs", _inside, deepest=16, remedy="many values are one Empirical")
 
 
-def check_nesting(reservoir: "Mixture | Trending") -> None:
-    """Refuse reservoirs in reservoirs that no compiler could bear."""
-    depth, parts = _depth_and_parts(reservoir)
-    if depth > DEEPEST or parts > MOST_PARTS:
-        raise ValueError(
-            f"{type(reservoir).__name__}: {parts} reservoirs, {depth} inside each other, are more than can be compiled"
-            f"; up to {DEEPEST} go inside each other ({DEEPEST + 1} in one list), and {MOST_PARTS} in all. Put some "
-            "together: many values are one Empirical"
-        )
-
-
-def _depth_and_parts(reservoir: Any) -> tuple[int, int]:
-    """How many choices and trends come one after the other, at most, and how many plain reservoirs there are."""
+def _inside(reservoir: Any) -> tuple[Any, ...]:
+    """The reservoirs that one chooses from, or changes."""
     if isinstance(reservoir, Trending):
-        depth, parts = _depth_and_parts(reservoir.reservoir)
-        return depth + 1, parts
-    if not isinstance(reservoir, Mixture):
-        return 0, 1
-    last = len(reservoir.reservoirs) - 1
-    inside = [_depth_and_parts(part) for part in reservoir.reservoirs]
-    depth = max(min(place + 1, last) + depth for place, (depth, _) in enumerate(inside))
-    return depth, sum(parts for _, parts in inside)
+        return (reservoir.reservoir,)
+    return reservoir.reservoirs if isinstance(reservoir, Mixture) else ()
 
 
 class MixtureState(NamedTuple):
@@ -312,7 +294,7 @@ class Mixture(Reservoir):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_nesting(self)
+        check_reservoirs(self)
         weights = (1.0,) * len(self.reservoirs) if self.weights is None else self.weights
         if len(weights) != len(self.reservoirs):
             raise ValueError(
@@ -402,7 +384,7 @@ class Trending(Reservoir):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_nesting(self)
+        check_reservoirs(self)
 
     def start(self) -> TrendingState:
         """The state that the compiled loop carries."""

@@ -34,6 +34,7 @@ def test_rows_of_one_item_are_added_up(past, sums):
     ("past", "error", "words"),
     [
         ([], ValueError, "the past has no rows"),
+        (3, TypeError, "give the past as a table or as rows, not 3"),
         ({"item": [1]}, ValueError, "needs a column 'reward'; it has item"),
         ({"reward": [1], "plays": [1]}, ValueError, "needs a column 'item'; it has reward, plays"),
         ({"item": [1, 2], "reward": [1]}, ValueError, "columns differ in length: 2 items, 1 plays, 1 rewards"),

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 
 import numpy as np
 import pytest
@@ -122,3 +123,18 @@ def test_files_may_have_the_longest_names(name, tmp_path):
         bandit.save(tmp_path / name)
         assert ma.Bandit.load(tmp_path / name).to_json() == bandit.to_json()
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        ma.Bandit.load,
+        ma.Bandit.recover,
+        lambda path: ma.Bandit.from_history(SSUCB, [("a", 1, 1.0)], 5, journal=path),
+    ],
+    ids=["load", "recover", "a new journal"],
+)
+def test_a_pipe_is_not_waited_for(use, tmp_path, soon):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match=r"pipe is no plain file; move it away|there is a journal .*pipe already"):
+        use(tmp_path / "pipe")

@@ -1,11 +1,14 @@
 """Snapshots with a catalogue: all of it goes round, items are found again by their keys, and policies may change."""
 
+import contextlib
 import itertools
 import json
+import threading
 
 import pytest
 
 import manyarms as ma
+from manyarms.bandit import saving
 from tests.bandit.test_bandit import LIVE, label
 
 SEGMENTS = {"even": lambda item: item["number"] % 2 == 0}
@@ -168,3 +171,32 @@ def test_a_loaded_bandit_may_write_a_journal(tmp_path):
     assert ma.Bandit.recover(tmp_path / "journal").to_json() == loaded.to_json()
     with pytest.raises(FileExistsError, match="there is a journal"):
         ma.Bandit.load(tmp_path / "bandit", journal=tmp_path / "journal")
+
+
+@pytest.mark.once
+def test_no_older_snapshot_takes_the_place_of_one_that_was_saved(tmp_path, monkeypatch):
+    bandit, path = ma.Bandit(ma.UniformPlay(), 1), tmp_path / "snapshot"
+    is_in, go_on, at_once = threading.Event(), threading.Event(), saving.at_once
+
+    @contextlib.contextmanager
+    def slow(target):
+        if not is_in.is_set():  # the first one: what it writes is known, but not written
+            is_in.set()
+            go_on.wait()
+        with at_once(target) as temporary:
+            yield temporary
+
+    def tell_and_save():
+        bandit.tell(bandit.ask(), 1.0)
+        bandit.save(path)
+
+    monkeypatch.setattr(saving, "at_once", slow)
+    savers = [threading.Thread(target=tell_and_save) for _ in range(2)]
+    savers[0].start()
+    is_in.wait()
+    savers[1].start()
+    savers[1].join(timeout=0.5)  # it waits, or would be done now
+    go_on.set()
+    for saver in savers:
+        saver.join()
+    assert ma.Bandit.load(path).told == 2

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import strategies as st
 
 import manyarms as ma
-from tests.twinned import COINS, blackboxes, crashing, horizons, plays_as_its_twin, subsamples
+from tests.twinned import COINS, PLAIN, TOLD, blackboxes, crashing, horizons, plays_as_its_twin, subsamples
 from tests.worlds import check_share
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
@@ -15,11 +15,11 @@ epsilons = st.sampled_from([0.0, 0.1, 0.5, 1.0])
 few_rounds = horizons.map(lambda horizon: min(horizon, 254))
 
 test_subsample_over_epsilon_greedy_plays_as_its_twin = plays_as_its_twin(
-    subsamples(st.builds(ma.EpsilonGreedy, epsilon=epsilons)), crashing, few_rounds, examples=20
+    subsamples(st.builds(ma.EpsilonGreedy, epsilon=epsilons), **TOLD), crashing, few_rounds, examples=20
 )
 
 test_blackbox_over_epsilon_greedy_plays_as_its_twin = plays_as_its_twin(
-    blackboxes(st.builds(ma.EpsilonGreedy, epsilon=epsilons)), crashing, few_rounds, examples=10
+    blackboxes(st.builds(ma.EpsilonGreedy, epsilon=epsilons), **PLAIN), crashing, few_rounds, examples=20
 )
 
 

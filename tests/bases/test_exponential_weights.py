@@ -14,7 +14,7 @@ from manyarms.bases.exponential_weights import pace_for
 from manyarms.contract import Choice, learn, pick
 from manyarms.states import copied
 from tests.bases.finite import begun
-from tests.twinned import crashing, horizons, plays_as_its_twin, subsamples
+from tests.twinned import TOLD, crashing, horizons, plays_as_its_twin, subsamples
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
 
@@ -27,9 +27,13 @@ exp3_s = st.builds(
 )
 rexp3 = st.builds(ma.Rexp3, variation=st.sampled_from([0.3, 1.0, 20.0]), batch=st.sampled_from([None, None, 1, 7]))
 
-test_subsample_over_exp3_s_plays_as_its_twin = plays_as_its_twin(subsamples(exp3_s), crashing, few_rounds, examples=20)
+test_subsample_over_exp3_s_plays_as_its_twin = plays_as_its_twin(
+    subsamples(exp3_s, **TOLD), crashing, few_rounds, examples=20
+)
 
-test_subsample_over_rexp3_plays_as_its_twin = plays_as_its_twin(subsamples(rexp3), crashing, few_rounds, examples=20)
+test_subsample_over_rexp3_plays_as_its_twin = plays_as_its_twin(
+    subsamples(rexp3, **TOLD), crashing, few_rounds, examples=20
+)
 
 
 def choice_of(slot, probability, round=1):

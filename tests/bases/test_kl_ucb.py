@@ -17,6 +17,8 @@ from tests.reference import kl_ucb as slow_kl
 from tests.twinned import (
     COINS,
     FLIPS,
+    PLAIN,
+    TOLD,
     WEAR,
     blackboxes,
     check_same,
@@ -36,12 +38,12 @@ short_horizons = horizons.map(lambda horizon: min(horizon, 400))
 
 
 test_blackbox_over_kl_ucb_plays_as_its_twin = plays_as_its_twin(
-    blackboxes(kl_ucbs), crashing, short_horizons, examples=40
+    blackboxes(kl_ucbs, **PLAIN), crashing, short_horizons, examples=40
 )
 
 
 test_subsample_over_kl_ucb_plays_as_its_twin = plays_as_its_twin(
-    subsamples(kl_ucbs), two_worlds, short_horizons, examples=40
+    subsamples(kl_ucbs, **TOLD), two_worlds, short_horizons, examples=40
 )
 
 

@@ -12,7 +12,18 @@ from manyarms.contract import Choice, learn, pick, renew
 from manyarms.streams import bits_at
 from tests.policies.test_theory import within_standard_errors
 from tests.reference.squares import POLICY_STREAM, replication_key, stream_key
-from tests.twinned import COINS, blackboxes, check_same, crashing, horizons, plays_as_its_twin, subsamples, trending
+from tests.twinned import (
+    COINS,
+    PLAIN,
+    TOLD,
+    blackboxes,
+    check_same,
+    crashing,
+    horizons,
+    plays_as_its_twin,
+    subsamples,
+    trending,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
 
@@ -21,19 +32,19 @@ few_rounds = horizons.map(lambda horizon: min(horizon, 126))  # the twin draws f
 
 
 test_blackbox_over_thompson_plays_as_its_twin = plays_as_its_twin(
-    blackboxes(st.just(ma.Thompson())), crashing, few_rounds, examples=20
+    blackboxes(st.just(ma.Thompson()), **PLAIN), crashing, few_rounds, examples=20
 )
 
 
 test_subsample_over_thompson_plays_as_its_twin = plays_as_its_twin(
-    subsamples(st.just(ma.Thompson())), trending, few_rounds, examples=20
+    subsamples(st.just(ma.Thompson()), **TOLD), trending, few_rounds, examples=20
 )
 
 
 priors = st.sampled_from([(2.0, 3.0), (1.0, 30.0), (0.5, 0.5), (7.0, 1.0)])
 
 test_thompson_with_a_prior_plays_as_its_twin = plays_as_its_twin(
-    subsamples(st.builds(ma.Thompson, prior=priors)), crashing, few_rounds, examples=20
+    subsamples(st.builds(ma.Thompson, prior=priors), **TOLD), crashing, few_rounds, examples=20
 )
 
 

@@ -16,7 +16,7 @@ from manyarms.contract import Choice, learn, pick
 from manyarms.states import copied
 from tests.bases.finite import begun
 from tests.policies.test_theory import within_standard_errors
-from tests.twinned import COINS, blackboxes, crashing, horizons, plays_as_its_twin, subsamples
+from tests.twinned import COINS, TOLD, blackboxes, crashing, horizons, plays_as_its_twin, subsamples
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
 
@@ -26,7 +26,7 @@ bases = st.builds(ma.TsallisINF, estimator=st.sampled_from(["RV", "IW"]))
 both = pytest.mark.parametrize("estimator", ["RV", "IW"])
 
 test_subsample_over_tsallis_inf_plays_as_its_twin = plays_as_its_twin(
-    subsamples(bases), crashing, few_rounds, examples=20
+    subsamples(bases, **TOLD), crashing, few_rounds, examples=20
 )
 
 test_blackbox_over_tsallis_inf_plays_as_its_twin = plays_as_its_twin(

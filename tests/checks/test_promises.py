@@ -400,7 +400,7 @@ def test_a_module_of_the_package_without_a_source_is_found_out(monkeypatch):
 
 
 @dataclasses.dataclass(frozen=True)
-class Unsaid(ma.CBT):
+class SaysNothingItself(ma.CBT):
     pass
 
 
@@ -424,9 +424,9 @@ def test_a_policy_of_the_package_that_does_not_say_what_it_is_for_is_found_out(a
 
 @pytest.mark.once
 def test_what_another_class_says_of_itself_does_not_count(monkeypatch):
-    monkeypatch.setattr(Unsaid, "__module__", "manyarms.policies.unsaid")
+    monkeypatch.setattr(SaysNothingItself, "__module__", "manyarms.policies.other")
     with pytest.raises(checks.CheckError, match="about is that of another class"):
-        promises.says_what_it_is_for(Unsaid(beta=1.0))
+        promises.says_what_it_is_for(SaysNothingItself(beta=1.0))
 
 
 def test_a_biased_noise_is_found_out(monkeypatch):

@@ -160,6 +160,7 @@ def test_studies_are_listed(capsys):
         (["run", "nothing.toml"], ["nothing.toml", "rising-is-benign"]),
         (["run", "rising-is-benign", "--replications", "0"], ["replications", "0"]),
         (["run", "rising-is-benign", "--cluster", "here"], ["here", "local:N"]),
+        (["run", "rising-is-benign", "--cluster", ""], ["''", "local:N"]),
         (["check", "Nothing"], ["Nothing", "Elimination"]),
         (["check", "no_such_module:Name"], ["no module 'no_such_module'"]),
     ],
@@ -313,7 +314,7 @@ class Weatherwise(UniformPlay):
     about: ClassVar = About(told=("T", "the weather"), rate="T", made_for=("crashes",), cost="O(1)")
 
 @dataclasses.dataclass(frozen=True)
-class Silent(UniformPlay):
+class Wordless(UniformPlay):
     about: ClassVar = None
 """
 
@@ -323,14 +324,14 @@ def test_ones_own_policy_stands_in_the_table_to_choose_by(modules, capsys):
     assert main(["policies", "--table", "--format", "markdown", "--import", "own_about"]) == 0
     out = capsys.readouterr().out
     assert "| Weatherwise | T, the weather | T | crashes | O(1) |" in out
-    assert "| Silent | – | – | – | – |" in out
+    assert "| Wordless | – | – | – | – |" in out
     assert "| Elimination | T\\*, beta\\*, top\\* |" in out
     assert main(["policies", "--sources", "--import", "own_about"]) == 0
     assert "\n- `Weatherwise`: a dream.\n" in capsys.readouterr().out
     assert main(["policies", "--table", "--json", "--import", "own_about"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["Weatherwise"]["about"]["told"] == ["T", "the weather"]
-    assert (rows["Weatherwise"]["source"], rows["Silent"]["about"]) == ("a dream.", None)
+    assert (rows["Weatherwise"]["source"], rows["Wordless"]["about"]) == ("a dream.", None)
     assert rows["CBT"]["deviations"].startswith("doubling blocks without a horizon")
 
 

@@ -314,3 +314,22 @@ def test_bad_rates_are_refused(drift, rate):
         drift(rate)
     assert "rate" in str(refused.value)
     assert repr(rate) in str(refused.value)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", [ma.Phases, ma.Stages])
+def test_drifts_go_inside_each_other_as_far_as_can_be_compiled(kind):
+    def nested(depth):
+        found = ma.Still()
+        for _ in range(depth):
+            found = kind([ma.Rotting(0.01), found], ends=[10])
+        return found
+
+    def listed(number):
+        return kind([ma.Still()] * number, ends=range(1, number))
+
+    nested(12), listed(13)
+    with pytest.raises(ValueError, match=r"14 drifts, 13 inside each other, are more than can be compiled; up to 12"):
+        nested(40)
+    with pytest.raises(ValueError, match=rf"{kind.__name__}: 80 drifts, 79 inside .* may stand in one list"):
+        listed(80)

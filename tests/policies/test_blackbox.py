@@ -45,8 +45,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
 test_blackbox_over_ucb_plays_as_its_twin = plays_as_its_twin(blackboxes(ucbs), two_worlds, examples=100)
 test_blackbox_over_ucb_plays_as_its_twin_in_other_worlds = plays_as_its_twin(blackboxes(ucbs, **PLAIN), other_worlds)
 test_blackbox_over_greedy_plays_as_its_twin = plays_as_its_twin(blackboxes(greedies), two_worlds)
-test_blackbox_over_successive_elimination_plays_as_its_twin = plays_as_its_twin(blackboxes(successive), crashing)
-test_blackbox_over_asymptotic_ucb_plays_as_its_twin = plays_as_its_twin(blackboxes(asymptotic_ucbs), crashing)
+test_blackbox_over_successive_elimination_plays_as_its_twin = plays_as_its_twin(
+    blackboxes(successive, **PLAIN), crashing
+)
+test_blackbox_over_asymptotic_ucb_plays_as_its_twin = plays_as_its_twin(blackboxes(asymptotic_ucbs, **PLAIN), crashing)
 
 
 def checked(spec, world, horizon, seed):

@@ -6,13 +6,25 @@ import pytest
 
 import manyarms as ma
 from tests.reference import sizes
-from tests.twinned import asymptotic_ucbs, greedies, plays_as_its_twin, ssucbs, subsamples, successive, two_worlds, ucbs
+from tests.twinned import (
+    TOLD,
+    asymptotic_ucbs,
+    greedies,
+    plays_as_its_twin,
+    ssucbs,
+    subsamples,
+    successive,
+    two_worlds,
+    ucbs,
+)
 
 # The twins are compared with policies and worlds that disagree about the top, too.
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts losses from top")
 test_subsample_over_ucb_plays_as_its_twin = plays_as_its_twin(subsamples(ucbs), two_worlds)
 test_subsample_over_greedy_plays_as_its_twin = plays_as_its_twin(subsamples(greedies), two_worlds)
-test_subsample_over_successive_elimination_plays_as_its_twin = plays_as_its_twin(subsamples(successive), two_worlds)
+test_subsample_over_successive_elimination_plays_as_its_twin = plays_as_its_twin(
+    subsamples(successive, **TOLD), two_worlds
+)
 test_subsample_over_asymptotic_ucb_plays_as_its_twin = plays_as_its_twin(subsamples(asymptotic_ucbs), two_worlds)
 test_ssucb_plays_as_its_twin = plays_as_its_twin(ssucbs, two_worlds, examples=150)
 

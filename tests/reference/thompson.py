@@ -1,4 +1,4 @@
-"""Thompson sampling with Beta(a + S, b + F), and its Beta numbers from the published recipe.
+"""Thompson sampling, by normal distributions and by Beta(a + S, b + F), with Beta numbers from the published recipe.
 
 A Gamma(a) number, a >= 1, by Marsaglia & Tsang (2000), with d = a - 1/3 and c = 1 / sqrt(9 d): take a normal x and a
 uniform u until v = (1 + c x)^3 > 0 and log u < x^2 / 2 + d - d v + d log v; the number is d v. A Beta(a, b) number is
@@ -56,6 +56,37 @@ class Thompson(Dense):
 
     def counted(self, reward):
         return min(max(reward, 0.0), 1.0)
+
+
+def normal_number(bits):
+    """By Box and Muller."""
+    one, two = (uniform(splitmix64(bits, step)) for step in (1, 2))
+    return math.sqrt(-2.0 * math.log(1.0 - one)) * math.cos(2.0 * math.pi * two)
+
+
+class GaussianThompson(Dense):
+    """A normal prior, and normal rewards of known standard deviation."""
+
+    def __init__(self, arms, horizon, log_horizon, key, sigma, prior):
+        super().__init__(arms, horizon, log_horizon)
+        self.key = key
+        self.sigma = sigma
+        self.prior = prior
+
+    def drawn(self, t, place):
+        mean, deviation = self.prior
+        precision = 1.0 / deviation**2 + self.plays[place] / self.sigma**2
+        centre = (mean / deviation**2 + self.sums[place] / self.sigma**2) / precision
+        return centre + normal_number(bits_at(self.key, t, place)) / math.sqrt(precision)
+
+    def pick(self, t):
+        draws = [self.drawn(t, place) for place in range(len(self.plays))]
+        return draws.index(max(draws))
+
+
+@twin_of("GaussianThompson")
+def new_gaussian_thompson(spec, setting):
+    return functools.partial(GaussianThompson, key=setting.key, sigma=spec.sigma, prior=spec.prior)
 
 
 @twin_of("Thompson")

@@ -517,8 +517,10 @@ def threads(folder: Path, tries: int) -> dict[str, object]:
             try:
                 for _ in range(15):
                     bandit.tell(bandit.ask(), 1.0)
+                    told = bandit.told
                     bandit.save(place / "snapshot")
-                    ma.Bandit.load(place / "snapshot")
+                    if ma.Bandit.load(place / "snapshot").told < told:
+                        raise ArithmeticError("an older snapshot took the place of a newer one")
             except Exception as error:
                 failed.append(f"{type(error).__name__}: {error}")
 

@@ -27,8 +27,8 @@ world = ma.World(ma.Uniform(), noise=ma.Exact())
 print(ma.simulate(ma.UniformPlay(), world, 100, seed=1).final_regret("UniformPlay")[0].hex())
 """
 
-TOO_LONG = 120.0
-"""Seconds after which a process counts as hung; to compile anew takes ten."""
+TOO_LONG = 600.0
+"""Seconds after which a process counts as hung; to compile anew takes ten, but more where the machine is busy."""
 
 WORKERS = 4
 """Processes that fill one cache at the same time."""

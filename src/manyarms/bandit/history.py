@@ -81,6 +81,8 @@ def rows_of(past: Any, columns: Mapping[str, str]) -> Iterable[tuple[Any, Any, A
                 f"{len(rewards)} rewards"
             )
         return zip(keys, plays, rewards, strict=True)
+    if not isinstance(past, Iterable):
+        raise TypeError(f"Bandit.from_history: give the past as a table or as rows, not {past!r:.60}")
     return (row_of(row, place) for place, row in enumerate(past))
 
 

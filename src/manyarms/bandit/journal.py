@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..atomic import at_once
+from ..atomic import at_once, check_plain
 from ..snapshots import SnapshotError
 
 FORMAT = "manyarms.journal"
@@ -34,6 +34,7 @@ class Journal:
         self.path = path
         self.fsync = fsync
         self.is_left = False  # to the process that this one was forked from
+        check_plain(path)
         self.handle: int | None = os.open(path, os.O_WRONLY | os.O_APPEND)
         if not self._is_mine():
             self.close()
@@ -113,7 +114,9 @@ class Journal:
     def read(path: str | os.PathLike[str]) -> Found:
         """All that was written; but for a last line that is not finished."""
         lines = Path(path).read_bytes().split(b"\n")
-        lines.pop()  # empty, or not finished
+        rest = lines.pop()  # empty, or a line that is not finished
+        if is_line(rest[:-1]):  # or one whose end of line is another byte
+            lines.append(rest)
         if not is_line(lines[0] if lines else b""):
             raise SnapshotError(f"{path} is not the journal of a bandit, or its first line is damaged; {IF_SNAPSHOT}")
         read = [json_of(line, f"{path}, line {place + 1}") for place, line in enumerate(lines)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..atomic import at_once
+from ..atomic import at_once, check_plain
 from ..contract import Choice, counts, no_choice
 from ..policies.base import Policy, check_corrections, check_pending, checked_slots
 from ..replication import begun_policy
@@ -98,6 +98,7 @@ def save(bandit: "Bandit", path: str | os.PathLike[str]) -> None:
 
 def read(path: str | os.PathLike[str]) -> Any:
     """What a file holds."""
+    check_plain(Path(path))
     data = Path(path).read_bytes()
     try:
         return json.loads(data.decode("utf-8"))

@@ -9,6 +9,7 @@ from .d_ucb import DUCB as DUCB
 from .epsilon_greedy import EpsilonGreedy as EpsilonGreedy
 from .exp3_s import Exp3S as Exp3S
 from .fewa import FEWA as FEWA
+from .gaussian_thompson import GaussianThompson as GaussianThompson
 from .glr_kl_ucb import GLRklUCB as GLRklUCB
 from .imed import IMED as IMED
 from .kl_ucb import KLUCB as KLUCB

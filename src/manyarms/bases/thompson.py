@@ -26,7 +26,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from ..about import About
 from ..arithmetic import power
 from ..compiled import kernel, load_both, replaced
-from ..contract import Choice, counted
+from ..contract import Choice, counted, verb
 from ..specs import positive, several
 from ..streams import beta_draw, bits_at, uniform
 from .base import Base, Rewards, add_to, earn, forget, new_rewards, register_base
@@ -107,6 +107,9 @@ class Thompson(Base):
 
 AnyState = ThompsonState | PriorThompsonState
 
+# draw_of(base, slot, bits) -> float. A mean for the arm in a slot, from what is known of it.
+draw_of = verb("draw_of")
+
 
 @kernel
 def drawn_mean(rewards: Rewards, a: float, b: float, slot: int, bits: int) -> float:
@@ -126,19 +129,19 @@ def drawn_mean(rewards: Rewards, a: float, b: float, slot: int, bits: int) -> fl
     return beta_draw(bits, successes, failures)
 
 
-def renew(base: AnyState, arms: int, horizon: float, log_horizon: float) -> AnyState:
+def renew(base: Any, arms: int, horizon: float, log_horizon: float) -> Any:
     """Nothing is known of any arm but the prior."""
     forget(base.rewards, arms)
     return replaced(base, arms=arms)
 
 
 @kernel
-def best_draw(base: AnyState, a: float, b: float, key: int, round: int) -> tuple[int, float]:
+def best_draw(base: Any, key: int, round: int) -> tuple[int, float]:
     """The arm with the largest draw; ties go to the lower slot."""
     best = 0
-    largest = drawn_mean(base.rewards, a, b, 0, bits_at(key, round, 0))
+    largest = draw_of(base, 0, bits_at(key, round, 0))
     for slot in range(1, base.arms):
-        mean = drawn_mean(base.rewards, a, b, slot, bits_at(key, round, slot))
+        mean = draw_of(base, slot, bits_at(key, round, slot))
         if mean > largest:
             best = slot
             largest = mean
@@ -146,13 +149,13 @@ def best_draw(base: AnyState, a: float, b: float, key: int, round: int) -> tuple
 
 
 @kernel
-def best_draw_among(base: AnyState, a: float, b: float, key: int, round: int, allowed: Any) -> tuple[int, float]:
+def best_draw_among(base: Any, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
     """The allowed arm with the largest draw; -1 if none is allowed."""
     best = -1
     largest = 0.0
     for slot in range(base.arms):
         if allowed[slot]:
-            mean = drawn_mean(base.rewards, a, b, slot, bits_at(key, round, slot))
+            mean = draw_of(base, slot, bits_at(key, round, slot))
             if best < 0 or mean > largest:
                 best = slot
                 largest = mean
@@ -164,48 +167,40 @@ def part_of_success(base: AnyState, reward: float) -> float:
     return min(max(reward, 0.0), 1.0)
 
 
-def learn(base: AnyState, choice: Choice, reward: float) -> AnyState:
+def learn(base: Any, choice: Choice, reward: float) -> Any:
     """Count it."""
     earn(base.rewards, choice.slot, counted(base, reward))
     return base
 
 
-def revise(base: AnyState, slot: int, plays: int, total: float) -> AnyState:
+def revise(base: Any, slot: int, plays: int, total: float) -> Any:
     """Count otherwise what was counted."""
     add_to(base.rewards, slot, plays, total)
     return base
 
 
-def pick(base: ThompsonState, key: int, round: int) -> tuple[int, float]:
+def draw(base: ThompsonState, slot: int, bits: int) -> float:
     """All means were equally likely."""
-    return best_draw(base, 1.0, 1.0, key, round)
+    return drawn_mean(base.rewards, 1.0, 1.0, slot, bits)
 
 
-def pick_by_prior(base: PriorThompsonState, key: int, round: int) -> tuple[int, float]:
+def draw_by_prior(base: PriorThompsonState, slot: int, bits: int) -> float:
     """They were as the prior says."""
-    return best_draw(base, base.a, base.b, key, round)
+    return drawn_mean(base.rewards, base.a, base.b, slot, bits)
 
 
-def best_among(base: ThompsonState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
-    """All means were equally likely."""
-    return best_draw_among(base, 1.0, 1.0, key, round, allowed)
-
-
-def best_among_by_prior(base: PriorThompsonState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
-    """They were as the prior says."""
-    return best_draw_among(base, base.a, base.b, key, round, allowed)
-
-
-for state_type, picked, best in (
-    (ThompsonState, pick, best_among),
-    (PriorThompsonState, pick_by_prior, best_among_by_prior),
-):
+def register_sampling(state_type: type, **kernels: Any) -> None:
+    """Give a state its kernels that has ``rewards`` and ``arms``, and draws a mean for every arm with ``draw_of``."""
     register_base(
         state_type,
         renew=renew,
-        pick=picked,
+        pick=best_draw,
         learn=learn,
-        counted=part_of_success,
         revise=revise,
-        best_among=best,
+        best_among=best_draw_among,
+        **kernels,
     )
+
+
+register_sampling(ThompsonState, draw_of=draw, counted=part_of_success)
+register_sampling(PriorThompsonState, draw_of=draw_by_prior, counted=part_of_success)

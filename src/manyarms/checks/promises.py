@@ -140,7 +140,7 @@ def difference(before: Any, after: Any, only: type = object) -> str:
 def _are_the_same(old: Any, new: Any) -> bool:
     if isinstance(old, np.ndarray):
         return bool(old.tobytes() == new.tobytes())
-    return bool(state_to_json(old) == state_to_json(new))
+    return old is new or bool(state_to_json(old) == state_to_json(new))
 
 
 def shapes_of(state: Any) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -161,7 +161,14 @@ A 64-bit word is a whole number like others: as plain Python, kernels make Pytho
 
 def kind_of(leaf: Any) -> str:
     """What a field holds, in words."""
-    return next((kind for kind, types in NUMBERS.items() if isinstance(leaf, types)), type_of(leaf))
+    number: Any = type(leaf)
+    return type_of(leaf) if isinstance(leaf, np.ndarray) else _kind_of_number(number) or type_of(leaf)
+
+
+@functools.cache
+def _kind_of_number(number: Any) -> str:
+    """What a type of numbers is, in words; nothing for other types."""
+    return next((kind for kind, types in NUMBERS.items() if issubclass(number, types)), "")
 
 
 def kinds_of(**states: Any) -> dict[str, str]:

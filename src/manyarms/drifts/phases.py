@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from ..compiled import kernel, replaced
 from ..contract import Play, begin, moved
+from ..nesting import check_nesting
 from ..specs import Count, two_or_more
 from .adversary import Adversary
 from .base import Drift, register_drift
@@ -43,6 +44,8 @@ class Spans(Drift, abstract=True):
             raise ValueError(f"{owner}: {drifts} drifts need {drifts - 1} ends (one for each but the last), not {ends}")
         if any(later <= earlier for earlier, later in itertools.pairwise(self.ends)):
             raise ValueError(f"{owner}: ends must increase, not {list(self.ends)}")
+        # The compiler gives up at some 15.
+        check_nesting(self, "drifts", _inside, deepest=12, remedy="spans in spans may stand in one list")
 
     def start(self) -> Any:
         """The state that the compiled loop carries."""
@@ -52,6 +55,11 @@ class Spans(Drift, abstract=True):
         return state
 
 
+def _inside(drift: Any) -> tuple[Any, ...]:
+    """The drifts of the spans."""
+    return drift.drifts if isinstance(drift, Spans) else ()
+
+
 @dataclasses.dataclass(frozen=True)
 class Phases(Spans):
     """One drift after another, by rounds.
@@ -59,7 +67,7 @@ class Phases(Spans):
     Parameters
     ----------
     drifts
-        Two or more drifts, in order.
+        Two to 13 drifts, in order.
     ends
         The last round of each but the last, increasing.
 
@@ -83,7 +91,7 @@ class Stages(Spans):
     Parameters
     ----------
     drifts
-        Two or more drifts, in order.
+        Two to 13 drifts, in order.
     ends
         The last play of an arm in each stage but the last, increasing.
 

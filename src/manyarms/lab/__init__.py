@@ -3,7 +3,7 @@
 from .arena.arena import Arena as Arena
 from .arena.arena import arena as arena
 from .arena.arena import enter as enter
-from .arena.page import heat_figure as heat_figure
+from .arena.page import heat_figures as heat_figures
 from .arena.tables import Contest as Contest
 from .explain.explain import Explanation as Explanation
 from .explain.explain import explain as explain

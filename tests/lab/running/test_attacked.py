@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import warnings
@@ -35,20 +34,6 @@ pytestmark = pytest.mark.once
 
 WORLDS = {name: ma.World(ma.PowerLaw(beta=beta)) for name, beta in (("one", 1.0), ("two", 2.0))}
 STUDY = Study.of("tiny", {"uniform": ma.UniformPlay()}, WORLDS, [10], 2, seed=3, checkpoints=2)
-
-
-@pytest.fixture
-def soon():
-    """Nothing may be waited for in vain. (An error of this kind is caught by nobody.)"""
-
-    def stop(*_):
-        raise KeyboardInterrupt("hung")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(20)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture
@@ -186,7 +171,7 @@ def test_a_pipe_is_not_waited_for(done, tmp_path, pipe):
         return
     if pipe.endswith(".parquet"):
         assert main(["explain", str(path)]) == 2
-        with pytest.raises(BadFile, match=r"is damaged: it is no plain file"):
+        with pytest.raises(BadFile, match=r"is damaged: .* is no plain file"):
             read_result(path)
     assert plan_of_study(STUDY, tmp_path)["cells left"] == (pipe != "study.json")
     assert path.name in again(tmp_path)

@@ -174,6 +174,7 @@ def new_arena(
     *,
     catalogue: bool = False,
     quick: bool = False,
+    everybody: bool = False,
     half: str | None = None,
     only: str | None = None,
     replications: int | None = None,
@@ -194,9 +195,9 @@ def new_arena(
         raise ValueError(f"arena: entrants must be policies by name, such as {{'mine': policy}}, not {entrants!r}")
     own = [checked_entrant(name, plays) for name, plays in (entrants or {}).items()]
     league = LEAGUES[catalogue]
-    everybody = (*(league.quick_entrants if quick else league.entrants), *OWN, *own)
+    present = (*(league.quick_entrants if quick and not everybody else league.entrants), *OWN, *own)
     many = REPLICATIONS[quick] if replications is None else replications
-    return Arena(chosen_contests(quick, half, only, catalogue=catalogue), everybody, many, seed, league)
+    return Arena(chosen_contests(quick, half, only, catalogue=catalogue), present, many, seed, league)
 
 
 def arena(
@@ -205,6 +206,7 @@ def arena(
     *,
     catalogue: bool = False,
     quick: bool = False,
+    everybody: bool = False,
     half: str | None = None,
     only: str | None = None,
     replications: int | None = None,
@@ -224,6 +226,8 @@ def arena(
         Worlds shaped like catalogues, in rewards, in place of those of the theory, in regret.
     quick
         Many worlds over a short horizon with some of the entrants: a minute or two.
+    everybody
+        All entrants when it is quick, too: what takes long then is to compile them.
     half
         ``"tuning"`` or ``"test"``; both if left out.
     only
@@ -234,6 +238,13 @@ def arena(
         ``jobs``, ``device``, ``resume``: as for `run_with_bar`.
     """
     chosen = new_arena(
-        entrants, catalogue=catalogue, quick=quick, half=half, only=only, replications=replications, seed=seed
+        entrants,
+        catalogue=catalogue,
+        quick=quick,
+        everybody=everybody,
+        half=half,
+        only=only,
+        replications=replications,
+        seed=seed,
     )
     return chosen.run(chosen.league.folder(quick) if folder is None else folder, **where)

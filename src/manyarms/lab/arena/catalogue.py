@@ -16,19 +16,19 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ...bases import KLUCB, EpsilonGreedy, Greedy, Thompson
+from ...bases import KLUCB, Base, EpsilonGreedy, Greedy, Thompson
+from ...bases.thompson import FLAT
 from ...drifts import Crash, Drift, Fatigue, Rising, Rotting, Stages, Still, Turnover
 from ...feedbacks import AtOnce, Batches, Conversions, Feedback, LogNormal, LogUniform
 from ...measures.values import law_of, upper_value
 from ...noises import Bernoulli, BetaNoise, Noise
-from ...policies import SSUCB, Policy, Subsample
+from ...policies import SSUCB, UCBAIR, UCBTASW, UCBTP, Policy, Subsample, TwoTarget
 from ...reservoirs import BetaDistributed, Empirical, Mixture, PowerLaw, Reservoir, Trending, Uniform
 from ...world import World
 from .leagues import (
     AWAY,
     COMMON_PARTS,
     HINDSIGHT,
-    MOST_DRAWS,
     NOTHING,
     REWARD,
     TEST,
@@ -37,9 +37,12 @@ from .leagues import (
     Entrant,
     League,
     Make,
+    Plays,
     auto,
+    is_short,
     powered,
 )
+from .subsampled import BASES
 from .tables import ENTRANTS, STAR
 
 # ---------------------------------------------------------------- contests
@@ -305,11 +308,22 @@ def prior_of(contest: CatalogueContest) -> tuple[float, float]:
     return law.mean * plays, (1.0 - law.mean) * plays
 
 
-def sampled(base: Callable[[CatalogueContest], Thompson]) -> Callable[[CatalogueContest], dict[str, Policy]]:
-    """Thompson sampling on those subsamples on which it takes seconds and not hours."""
-    return lambda contest: on_sizes(
-        subsample(base(contest)), tuple(arms for arms in SIZES if arms * contest.horizon <= MOST_DRAWS)
-    )(contest)
+def in_time(make: Make, sizes: tuple[int, ...] = SIZES) -> Callable[[CatalogueContest], dict[str, Policy]]:
+    """A policy on those of some subsamples on which it takes seconds and not hours."""
+    return lambda contest: {
+        size: policy for size, policy in on_sizes(make, sizes)(contest).items() if is_short(policy, contest)
+    }
+
+
+def thompson(prior: Callable[[CatalogueContest], tuple[float, float]]) -> Callable[[CatalogueContest], Plays]:
+    """Thompson sampling with a prior, on some subsamples."""
+    return lambda contest: in_time(subsample(Thompson(prior(contest))))(contest)
+
+
+def subsampled(name: str, base: Base) -> Entrant:
+    """A base, with the best of its subsamples."""
+    sizes = tuple(arms for arms in SIZES if arms <= base.most_arms)
+    return Entrant(f"{name}, best size", HINDSIGHT, in_time(subsample(base), sizes))
 
 
 def epsilon_greedy(contest: CatalogueContest) -> dict[str, Policy]:
@@ -327,13 +341,22 @@ ENTRANTS_OF_CATALOGUE: tuple[Entrant, ...] = (
     *(entrant for entrant in ENTRANTS if entrant.told == NOTHING and "Thompson" not in entrant.name),
     auto("Subsample(EpsilonGreedy)", subsample(EpsilonGreedy(0.1))),
     # Its subsample may be as large as the run is long.
-    auto("Subsample(Thompson)", subsample(Thompson()), enters=lambda contest: contest.horizon**2 <= 4 * MOST_DRAWS),
+    auto("Subsample(Thompson)", subsample(Thompson()), enters=lambda contest: contest.horizon <= 10_000),
     *fixed(SIZES),
     Entrant("EpsilonGreedy, best of 10", HINDSIGHT, epsilon_greedy),
-    Entrant("Thompson, flat prior, best size", HINDSIGHT, sampled(lambda contest: Thompson())),
-    Entrant("Thompson, right prior, best size", HINDSIGHT, sampled(lambda contest: Thompson(prior_of(contest)))),
+    Entrant("Thompson, flat prior, best size", HINDSIGHT, thompson(lambda contest: FLAT)),
+    Entrant("Thompson, right prior, best size", HINDSIGHT, thompson(prior_of)),
+    *(subsampled(name, base) for name, base in BASES.items() if not isinstance(base, EpsilonGreedy)),
 )
 """Everybody who can do without the top: those told nothing, and the best of fixed subsamples in hindsight."""
+
+LEFT_OUT: dict[type, str] = {
+    UCBTASW: "is told V, and counts from a top of 1",
+    UCBTP: "is told the rate of wear, and counts from a top of 1",
+    TwoTarget: "is told beta, and counts from a top of 1",
+    UCBAIR: "is told beta",
+}
+"""The policies of the other arena that this one has not, and why."""
 
 QUICK_ENTRANTS: tuple[Entrant, ...] = (
     *(entrant for entrant in ENTRANTS_OF_CATALOGUE if entrant.quick or entrant.name == "Subsample(Greedy), auto"),

@@ -19,6 +19,7 @@ from ...policies.tail import AUTO
 from ...specs import one_of
 from ...world import World
 from ..figures.statistics import Floats
+from ..running.costs import seconds_beyond
 from ..running.files import CellResult
 
 TUNING, TEST = HALVES = ("tuning", "test")
@@ -120,8 +121,16 @@ def auto(name: str, make: Make, **how: Any) -> Entrant:
     return Entrant(f"{name}, auto", NOTHING, lambda contest: make(beta=AUTO, horizon=DOUBLING), **how)
 
 
-MOST_DRAWS = 40_000_000
-"""About as many Beta numbers as a core draws in ten seconds: Thompson sampling stays away from what takes more."""
+MOST_SECONDS = 10.0
+"""What a run may take because it goes through all of its arms in every round."""
+
+
+def is_short(policy: Policy, contest: AnyContest) -> bool:
+    """Whether a run takes seconds and not hours.
+
+    Thompson sampling draws a number for every arm in every round, others look at every arm.
+    """
+    return seconds_beyond(policy, contest.world, contest.horizon) <= MOST_SECONDS
 
 
 # ---------------------------------------------------------------- what counts
@@ -196,5 +205,6 @@ INTERVALS = (
 )
 
 AWAY = (
-    "An entrant that is not in all contests (Thompson sampling draws a number for each arm in each round) comes last."
+    "An entrant that is not in all contests comes last: some look at each of their arms in each round, which can take "
+    "hours; Thompson sampling even draws a number for each."
 )

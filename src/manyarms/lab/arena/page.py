@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -227,7 +228,7 @@ def _entrant_table(arena: Arena) -> str:
 ROW, COLUMN = 0.125, 0.27
 """The height and the width of a field, in inches."""
 
-MARGINS = {"left": 2.35, "right": 0.05, "top": 1.75, "bottom": 0.35}
+MARGINS = {"left": 2.35, "right": 0.05, "top": 2.05, "bottom": 0.35}
 """Around all fields, in inches: names stand there."""
 
 GAP, HEADING = 0.4, 1.2
@@ -236,37 +237,64 @@ GAP, HEADING = 0.4, 1.2
 LABEL = 2.3
 """The width of a label of a colour, in fields."""
 
+MOST_ACROSS = 25
+"""Entrants in one figure: with more of them, no number could be read in print."""
+
 INK, PALE = "#1a1f26", "#566170"
 
 
-def heat_figure(scores: Scores) -> "Figure":
-    """The heat map as a figure: contests down, entrants across."""
+def heat_figures(scores: Scores) -> "list[Figure]":
+    """The heat map as figures: contests down, entrants across, as many in each as can be read."""
     layout = Layout(scores)
     with styled():
-        chart = _Chart(layout, len(scores.contests))
-        places = chart.heads()
-        chart.row(0.0, "geometric mean", layout.means, places, weight="bold")
-        y = 1.0
-        for half, contests in layout.halves.items():
-            chart.name(y + 0.2, half, color=PALE)
-            y += HEADING
-            for name, fields in contests.items():
-                chart.row(y, name, fields, places)
-                y += 1.0
-        chart.legend(y + 0.8)
+        return [_drawn(layout, groups, len(scores.contests)) for groups in parts_of(layout.groups, MOST_ACROSS)]
+
+
+def parts_of(groups: Mapping[str, Sequence[str]], most: int) -> list[dict[str, list[str]]]:
+    """Groups of names as the least number of parts of nearly the same size, none of more than ``most`` names.
+
+    Examples
+    --------
+    >>> parts_of({"x": ["a", "b", "c"], "y": ["d", "e"]}, most=4)
+    [{'x': ['a', 'b', 'c']}, {'y': ['d', 'e']}]
+    """
+    names = [(group, name) for group, members in groups.items() for name in members]
+    each = math.ceil(len(names) / math.ceil(len(names) / most))
+    parts: list[dict[str, list[str]]] = []
+    for place, (group, name) in enumerate(names):
+        if place % each == 0:
+            parts.append({})
+        parts[-1].setdefault(group, []).append(name)
+    return parts
+
+
+def _drawn(layout: Layout, groups: dict[str, list[str]], contests: int) -> "Figure":
+    """The entrants of some groups."""
+    chart = _Chart(layout, groups, contests)
+    places = chart.heads()
+    chart.row(0.0, "geometric mean", layout.means, places, weight="bold")
+    y = 1.0
+    for half, rows in layout.halves.items():
+        chart.name(y + 0.2, half, color=PALE)
+        y += HEADING
+        for name, fields in rows.items():
+            chart.row(y, name, fields, places)
+            y += 1.0
+    chart.legend(y + 0.8)
     return chart.figure
 
 
 class _Chart:
     """A figure whose unit is a field."""
 
-    def __init__(self, layout: Layout, contests: int) -> None:
+    def __init__(self, layout: Layout, groups: dict[str, list[str]], contests: int) -> None:
         import matplotlib.pyplot as plt
         from matplotlib.patches import Rectangle
 
         self.rectangle = Rectangle
         self.layout = layout
-        self.across = sum(map(len, layout.groups.values())) + GAP * (len(layout.groups) - 1)
+        self.groups = groups
+        self.across = sum(map(len, groups.values())) + GAP * (len(groups) - 1)
         down = contests + 1.0 + HEADING * len(layout.halves)
         wide = self.across * COLUMN + MARGINS["left"] + MARGINS["right"]
         high = down * ROW + MARGINS["top"] + MARGINS["bottom"]
@@ -290,10 +318,12 @@ class _Chart:
     def row(self, y: float, name: str, fields: Fields, places: dict[str, float], weight: str = "normal") -> None:
         """A name, and ratios on their colours."""
         self.name(y, name, weight=weight)
-        for entrant, (ratio, _) in fields.items():
-            colour, ink = self.layout.heats[heat_of(ratio.value, self.layout.heats)].light
-            self.box(places[entrant], y, 0.96, 0.92, colour)
-            self.write(places[entrant] + 0.48, y + 0.5, ratio_text(ratio.value), color=ink, weight=weight)
+        for entrant, place in places.items():
+            if entrant in fields:
+                ratio = fields[entrant][0].value
+                colour, ink = self.layout.heats[heat_of(ratio, self.layout.heats)].light
+                self.box(place, y, 0.96, 0.92, colour)
+                self.write(place + 0.48, y + 0.5, ratio_text(ratio), color=ink, weight=weight)
 
     def name(self, y: float, name: str, color: str = INK, weight: str = "normal") -> None:
         """The name of a row."""
@@ -303,9 +333,9 @@ class _Chart:
         """What groups are told and the names of entrants; return where each entrant stands."""
         places: dict[str, float] = {}
         x = 0.0
-        for told, members in self.layout.groups.items():
-            self.write(x, -11.4, told, 1.2, color=PALE, ha="left", va="baseline")
-            self.panel.plot([x, x + len(members)], [-11.0, -11.0], color="#B9C0C8", linewidth=0.6, clip_on=False)
+        for told, members in self.groups.items():
+            self.write(x, -13.8, told, 1.2, color=PALE, ha="left", va="baseline")
+            self.panel.plot([x, x + len(members)], [-13.4, -13.4], color="#B9C0C8", linewidth=0.6, clip_on=False)
             for name in members:
                 places[name] = x
                 self.write(x + 0.5, -0.4, name, 1.1, rotation=90, va="bottom")
@@ -325,6 +355,12 @@ class _Chart:
 
 
 def write_figures(scores: Scores, folder: str | Path) -> list[Path]:
-    """The heat map as PNG, SVG and PDF."""
-    figure = heat_figure(scores)
-    return [save(figure, Path(folder) / f"{scores.league.name}.{format}") for format in ("png", "svg", "pdf")]
+    """The heat map as PNG, SVG and PDF; numbered, if it takes more than one."""
+    figures = heat_figures(scores)
+    name = scores.league.name
+    names = [name] if len(figures) == 1 else [f"{name}-{number}" for number in range(1, len(figures) + 1)]
+    return [
+        save(figure, Path(folder) / f"{name}.{format}")
+        for name, figure in zip(names, figures, strict=True)
+        for format in ("png", "svg", "pdf")
+    ]

@@ -218,23 +218,31 @@ def leaderboard(scores: Scores) -> list[dict[str, Any]]:
 
 
 def rivals_of(scores: Scores, star: str) -> dict[str, list[str]]:
-    """Whom the star is held against: groups of entrants, and single ones in hindsight."""
+    """Whom the star is held against: groups of entrants."""
     others = [entrant for entrant in scores.entrants if entrant.name != star]
-    found = {
+    named = {name: list(rivals) for name, rivals in scores.league.against.items() if rivals is not None}
+    found = named | {
         "all others": [entrant.name for entrant in others],
         "those told nothing": [entrant.name for entrant in others if entrant.told == NOTHING],
         "those told what they need": [entrant.name for entrant in others if entrant.told == NEEDED],
+        "those in hindsight": [entrant.name for entrant in others if entrant.told == HINDSIGHT],
     }
-    grids = [entrant.name for entrant in others if entrant.told == HINDSIGHT]
-    for policy in dict.fromkeys(name.partition(",")[0] for name in grids):
-        found[f"{policy} in hindsight"] = [name for name in grids if name.partition(",")[0] == policy]
-    named = {name: list(rivals) for name, rivals in scores.league.against.items() if rivals is not None}
-    return {name: members for name, members in (named | found).items() if members}
+    return {name: members for name, members in found.items() if members}
+
+
+def policies_in_hindsight(scores: Scores) -> dict[str, list[str]]:
+    """The entrants in hindsight, by the policy that their names begin with."""
+    found: dict[str, list[str]] = {}
+    for entrant in scores.entrants:
+        if entrant.told == HINDSIGHT:
+            found.setdefault(f"{entrant.name.partition(',')[0]} in hindsight", []).append(entrant.name)
+    return found
 
 
 def star_rows(scores: Scores, star: str) -> list[dict[str, Any]]:
-    """The star against each group of rivals: geometric mean and worst contest."""
-    found = {name: scores.duels(star, rivals) for name, rivals in rivals_of(scores, star).items()}
+    """The star against each group of rivals, and each policy in hindsight: geometric mean and worst contest."""
+    rivals_by_name = rivals_of(scores, star) | policies_in_hindsight(scores)
+    found = {name: scores.duels(star, rivals) for name, rivals in rivals_by_name.items()}
     return [
         {
             "against the best of": name,

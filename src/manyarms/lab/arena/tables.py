@@ -10,27 +10,39 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bases import KLUCB, UCB, AsymptoticUCB, Greedy, SuccessiveElimination, Thompson
+from ...bases import KLUCB, UCB, AsymptoticUCB, Base, Greedy, SuccessiveElimination, Thompson, TsallisINF
 from ...drifts import Adversary, Crash, Drift, Fatigue, JumpAt, Phases, RandomWalk, Rising, Rotting, Still, Turnover
 from ...noises import Bernoulli, BetaNoise, GapUniform, Noise
 from ...policies import (
     AUCBTASW,
+    AUCBTP,
     CBT,
+    IMOSS,
+    OSE,
+    PROSE,
+    QRM2,
     SSUCB,
+    UCBAIR,
     UCBTASW,
+    UCBTP,
     Blackbox,
+    BracketingHalving,
     Elimination,
     EmpiricalCBT,
     Forager,
     KFailure,
     MRun,
+    NLearning,
+    Policy,
+    SiRI,
     Subsample,
+    TwoTarget,
     UniformPlay,
 )
 from ...policies.base import DOUBLING
 from ...reservoirs import PowerLaw
 from ...world import World
-from .leagues import AWAY, COMMON_PARTS, MOST_DRAWS, REGRET, AnyContest, League, Make, auto, powered
+from .leagues import AWAY, COMMON_PARTS, REGRET, AnyContest, League, Make, auto, is_short, powered
 from .leagues import GROUPS as GROUPS
 from .leagues import HALVES as HALVES
 from .leagues import HINDSIGHT as HINDSIGHT
@@ -39,6 +51,7 @@ from .leagues import NOTHING as NOTHING
 from .leagues import TEST as TEST
 from .leagues import TUNING as TUNING
 from .leagues import Entrant as Entrant
+from .subsampled import BASES
 
 # ---------------------------------------------------------------- contests
 
@@ -239,8 +252,14 @@ def quick_contests() -> tuple[Contest, ...]:
 BLACKBOX_UCB = functools.partial(Blackbox, base=UCB())
 
 
+def same(name: str, told: str, policy: Policy, **how: Any) -> Entrant:
+    """A policy that is the same in all contests, where it takes seconds and not hours."""
+    return Entrant(name, told, lambda contest: policy, enters=lambda contest: is_short(policy, contest), **how)
+
+
 def told_beta(name: str, make: Make, **how: Any) -> Entrant:
-    """A policy that is told beta and the horizon."""
+    """A policy that is told beta and the horizon, where it takes seconds and not hours."""
+    how = {"enters": lambda contest: is_short(make(beta=contest.beta), contest)} | how
     return Entrant(name, NEEDED, lambda contest: make(beta=contest.beta), **how)
 
 
@@ -271,50 +290,90 @@ def first_loss(contest: Contest) -> float:
     return 1.0 if contest.noise == "coins" else contest.beta / (contest.beta + 1.0)
 
 
-def is_short(contest: Contest) -> bool:
-    """Whether Thompson sampling takes seconds and not hours: it draws a number for every arm in every round."""
-    arms = Subsample(base=Thompson(), beta=contest.beta, horizon=contest.horizon).slots(contest.horizon)
-    return arms * contest.horizon <= MOST_DRAWS
+def told_of_change(base: Base, contest: Contest) -> Base:
+    """A base that is told how much means change, if it has a place for it: V, at least 1, or as many falls from 1 to 0.
+
+    Examples
+    --------
+    >>> crashes = next(contest for contest in CONTESTS if contest.change == "64 crashes")
+    >>> [told_of_change(BASES[name], crashes).label() for name in ("SWUCB", "Rexp3", "UCB")]
+    ['SWUCB(changes=64)', 'Rexp3(variation=64.0)', 'UCB()']
+    """
+    told = {"changes": max(round(contest.falls), 1), "variation": max(contest.falls, 1.0)}
+    return base.replace(**{name: value for name, value in told.items() if hasattr(base, name)})
+
+
+def is_short_for_thompson(contest: Contest) -> bool:
+    """Whether Thompson sampling takes seconds and not hours on a subsample of the size for beta."""
+    return is_short(Subsample(base=Thompson(), beta=contest.beta), contest)
+
+
+def subsampled(name: str, base: Base) -> Entrant:
+    """A base on a subsample, told what it needs."""
+
+    def plays(contest: Contest) -> Policy:
+        whole = Subsample(base=told_of_change(base, contest), beta=contest.beta, horizon=contest.horizon)
+        slots = whole.slots(contest.horizon)
+        return whole if slots <= base.most_arms else whole.replace(arms=base.most_arms)
+
+    return Entrant(f"Subsample({name})", NEEDED, plays, enters=lambda contest: is_short(plays(contest), contest))
 
 
 ENTRANTS: tuple[Entrant, ...] = (
     Entrant("Forager", NOTHING, lambda contest: Forager(), quick=True),
     Entrant("EmpiricalCBT, doubling", NOTHING, lambda contest: EmpiricalCBT(horizon=DOUBLING), quick=True),
     Entrant("AUCBT-ASW, doubling", NOTHING, lambda contest: AUCBTASW(horizon=DOUBLING)),
+    same("AUCB-TP, doubling", NOTHING, AUCBTP(horizon=DOUBLING)),
     Entrant("MRun, doubling", NOTHING, lambda contest: MRun(horizon=DOUBLING)),
+    same("NLearning, doubling", NOTHING, NLearning(horizon=DOUBLING)),
     Entrant("KFailure", NOTHING, lambda contest: KFailure()),
+    same("IMOSS", NOTHING, IMOSS()),
+    same("QRM2", NOTHING, QRM2()),
+    same("OSE", NOTHING, OSE()),
+    same("PROSE", NOTHING, PROSE()),
+    same("BracketingHalving", NOTHING, BracketingHalving()),
     Entrant("UniformPlay", NOTHING, lambda contest: UniformPlay(), quick=True),
     auto("Elimination", Elimination, quick=True),
     auto("Blackbox(UCB)", BLACKBOX_UCB),
     auto("CBT", CBT, quick=True),
+    auto("SiRI", SiRI),
     auto("SSUCB", SSUCB),
     auto("Subsample(KLUCB)", functools.partial(Subsample, base=KLUCB())),
-    auto("Subsample(Thompson)", functools.partial(Subsample, base=Thompson()), enters=is_short),
+    auto("Subsample(Thompson)", functools.partial(Subsample, base=Thompson()), enters=is_short_for_thompson),
     auto("Subsample(Greedy)", functools.partial(Subsample, base=Greedy())),
     told_beta("Elimination", Elimination, quick=True),
     told_beta("Blackbox(UCB)", BLACKBOX_UCB, quick=True),
     told_beta("Blackbox(KLUCB)", functools.partial(Blackbox, base=KLUCB())),
-    told_beta("Blackbox(Thompson)", functools.partial(Blackbox, base=Thompson()), enters=is_short),
+    told_beta("Blackbox(Thompson)", functools.partial(Blackbox, base=Thompson()), enters=is_short_for_thompson),
     told_beta("Blackbox(SuccessiveElimination)", functools.partial(Blackbox, base=SuccessiveElimination())),
     told_beta("Blackbox(AsymptoticUCB)", functools.partial(Blackbox, base=AsymptoticUCB(sigma=0.05))),
+    told_beta("Blackbox(TsallisINF)", functools.partial(Blackbox, base=TsallisINF())),
     Entrant("EmpiricalCBT", NEEDED, lambda contest: EmpiricalCBT()),
     Entrant("CBT", NEEDED, lambda contest: CBT(beta=contest.beta, first_loss=first_loss(contest)), quick=True),
     told_beta("SSUCB", SSUCB, quick=True),
     told_beta("Subsample(KLUCB)", functools.partial(Subsample, base=KLUCB())),
-    told_beta("Subsample(Thompson)", functools.partial(Subsample, base=Thompson()), enters=is_short),
+    told_beta("Subsample(Thompson)", functools.partial(Subsample, base=Thompson())),
     told_beta("Subsample(Greedy)", functools.partial(Subsample, base=Greedy())),
+    *(subsampled(name, base) for name, base in BASES.items()),
     Entrant("UCBT-ASW", NEEDED, lambda contest: UCBTASW(beta=contest.beta, variation=contest.falls)),
     Entrant(
         "UCBT-ASW, width 0.5", NEEDED, lambda contest: UCBTASW(beta=contest.beta, variation=contest.falls, width=0.5)
     ),
     Entrant("AUCBT-ASW", NEEDED, lambda contest: AUCBTASW()),
+    Entrant("UCB-TP", NEEDED, lambda contest: UCBTP(rotting=contest.falls / contest.horizon)),
+    Entrant("UCB-TP, width 0.5", NEEDED, lambda contest: UCBTP(rotting=contest.falls / contest.horizon, width=0.5)),
+    same("AUCB-TP", NEEDED, AUCBTP()),
     Entrant("MRun", NEEDED, lambda contest: MRun()),
+    same("NLearning", NEEDED, NLearning()),
+    told_beta("TwoTarget", TwoTarget),
+    told_beta("UCB-AIR", UCBAIR),
+    told_beta("SiRI", SiRI),
     *grids(
         elimination=(0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0),
         blackbox=(0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0),
     ),
 )
-"""Everybody, in the order of what they are told."""
+"""Everybody, in the order of what they are told. Who looks at every arm in every round is not in every contest."""
 
 QUICK_ENTRANTS: tuple[Entrant, ...] = (
     *(entrant for entrant in ENTRANTS if entrant.quick),

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ...atomic import check_plain
 from ...trace import SIMPLE_REGRET, columns_kept
 
 FORMAT = 3
@@ -120,9 +121,8 @@ def _digest_of_values(said: Mapping[str, Any], rows: NDArray[np.float64]) -> str
 
 
 def plain_bytes(path: Path) -> bytes:
-    """What a file holds; an error for a pipe, which would be waited for, a folder or a device."""
-    if path.exists() and not path.is_file():
-        raise OSError("it is no plain file")
+    """What a file holds; an error for a pipe, a folder or a device."""
+    check_plain(path)
     return path.read_bytes()
 
 

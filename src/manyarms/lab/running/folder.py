@@ -18,9 +18,11 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
+from ...atomic import check_plain
 from ..studies.study import Study
 from .chunks import Chunk, chunk_size, chunks_of, is_ours
 from .contents import BadFile, contents_of
+from .costs import seconds_of
 from .files import STUDY, CellResult, aside, digest_said, read_json, read_own, sources_of, study_digest_of
 
 
@@ -115,8 +117,7 @@ class Folder:
         """Refuse if another run is at work in this folder."""
         self.cells.mkdir(parents=True, exist_ok=True)
         lock_file = self.path / ".lock"
-        if lock_file.exists() and not lock_file.is_file():  # to open a pipe is to wait for somebody at its other end
-            raise OSError(f"{lock_file} is no plain file; move it away")
+        check_plain(lock_file)
         with open(lock_file, "w") as lock:
             if fcntl is not None:
                 try:
@@ -227,3 +228,12 @@ class Missing:
             - sum(chunk.rounds(self.study) for chunk in kept)
             for index, kept in self.kept.items()
         )
+
+    def seconds(self) -> float:
+        """How long they take one core, roughly, once all is compiled."""
+        total = 0.0
+        for index, kept in self.kept.items():
+            cell = self.study.cells[index]
+            played = sum(chunk.last - chunk.first for chunk in kept)
+            total += (self.study.replications - played) * seconds_of(cell.policy, cell.world, cell.horizon)
+        return total

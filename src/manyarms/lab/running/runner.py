@@ -33,9 +33,6 @@ from .folder import Folder, Missing
 AHEAD = 1_000
 """At most this many chunks are handed out at a time: the others are not even listed yet."""
 
-NANOSECONDS_A_ROUND = 30.0
-"""For the estimate of ``plan``: between the cheapest and the dearest policies of ``manyarms bench``."""
-
 ATTEMPTS = 5
 """When so many workers that had a chunk were lost, or failed, it is given up."""
 
@@ -178,7 +175,7 @@ def plan_of_study(
         "cells left": len(missing.kept),
         "rounds": study.rounds(),
         "rounds left": missing.rounds(),
-        "seconds, roughly": missing.rounds() * NANOSECONDS_A_ROUND * 1e-9 / workers if guessed else math.nan,
+        "seconds, roughly": missing.seconds() / workers if guessed else math.nan,
     }
 
 

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engine import LONGEST_RUN, checkpoint_rounds
+from ...engine import LONGEST_RUN, MOST_CHECKPOINTS, checkpoint_rounds
 from ...policies.base import Policy, check_feedback, checked_slots
 from ...specs import Count, Flag, Spec, as_raised, checked_seed, checks_of, count, several, spec_from_json
 from ...trace import columns_kept
@@ -36,9 +36,6 @@ LONGEST_NAME = 255
 
 MOST_CELLS = 100_000
 """Of a study: some ten seconds to read it, and some minutes to write a file for each. More is taken for a mistake."""
-
-MOST_CHECKPOINTS = 10_000_000
-"""Of a cell: every round of a run of ten million, 0.7 GB a replication."""
 
 GRID = ("horizons", "for_each", "worlds", "policies")
 FIELDS = ("name", "about", "seed", "replications", "checkpoints", "recommend", *GRID)
