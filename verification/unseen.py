@@ -187,8 +187,8 @@ def main() -> None:
         words = (
             f"`python verification/unseen.py` draws worlds from a seed ({options.seed}): {len(KINDS)} kinds of change, "
             f"{each} of each,\nwith all rates, betas, noises and horizons at random; {replications} replications. All "
-            f"means are up to 1\n(`PowerLaw`). Nothing was changed for their sake. The `{STAR}` against the "
-            "best of some, Thompson sampling left out\n(four minutes on 16 cores):"
+            f"means are up to 1\n(`PowerLaw`). The `{STAR}` against the best of all "
+            "other entrants,\nthose with Thompson sampling left out:"
         )
         text = [HEADING, "", words, "", "```", str(summary), "```", "", "```", str(single), "```", ""]
         head = options.file.read_text(encoding="utf-8").partition(HEADING)[0]

@@ -1,10 +1,11 @@
 """RestartAt: the choices of its twin, and what it forgets when."""
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 import manyarms as ma
-from manyarms.contract import Choice, learn, pick, plays_of, revise
+from manyarms.contract import VERBS, Choice, learn, pick, plays_of, revise
 from tests.bases.finite import begun, picks, play
 from tests.twinned import crashing, horizons, plays_plainly_as_its_twin
 
@@ -53,6 +54,19 @@ def test_a_base_that_has_heard_of_nothing_is_not_restarted():
     base = answer(base, 70, 0, 1.0)
     assert base.inside.rewards.plays.tolist() == [1, 4]
     assert [plays_of(base, slot) for slot in range(2)] == [1, 4]
+
+
+def test_the_base_inside_is_given_its_key_whenever_it_is_renewed(monkeypatch):
+    kernels = VERBS["keyed"].kernels
+    given = []
+    monkeypatch.setitem(kernels, type(ma.Exp3S().start(1)), lambda base, key: (given.append(int(key)), base)[1])
+    base = kernels[type(ma.RestartAt(ma.Exp3S(), rounds=(3, 5)).start(2))](
+        begun(ma.RestartAt(ma.Exp3S(), rounds=(3, 5)), 2, 100), np.uint64(7)
+    )
+    before = len(given)
+    for round in range(1, 7):
+        base = answer(base, round, 0, 1.0)
+    assert given[before - 1 :] == [7, 7, 7]
 
 
 def test_where_a_phase_begins_it_knows_so():

@@ -12,11 +12,11 @@ Source: Wei & Luo, "Non-stationary Reinforcement Learning without Prior Knowledg
 Symbols: n -> rank; m -> the rank of a copy; g-tilde_t -> value; U_t -> least; rho -> rho; rho-hat -> radius; delta ->
 delta; K -> arms; T -> horizon.
 
-Deviations: all copies have the confidence of the whole run, log T. Values are at most 1. A block has at most 2^20
-rounds; the next one then has as many. A round is an answer, and is learned by the copy that is in control when it
-comes; open asks teach nothing, and neither do plays that were seen elsewhere. Rewards beyond [0, 1] count as the end
-they are beyond. Ties go to the lower slot. The paper's text was not at hand: rho and when copies begin are as public
-code has them, tests and constants as remembered.
+Deviations: all copies have the confidence of the whole run, log T. Values are at most 1. A block has at most 2^34
+rounds, long enough for both tests; the next one then has as many. A round is an answer, and is learned by the copy
+that is in control when it comes; open asks teach nothing, and neither do plays that were seen elsewhere. Rewards
+beyond [0, 1] count as the end they are beyond. Ties go to the lower slot. The paper's text was not at hand: rho and
+when copies begin are as public code has them, tests and constants as remembered.
 
 The tests do nothing in practice, which Gerogiannis et al. note too (arXiv:2410.13772): rewards and values are in [0,
 1], and the radii are larger than that for longer than anybody plays (`MASTER.shortest_alarms`). What is left is UCB
@@ -42,8 +42,8 @@ from .base import Base
 from .drawn import within
 from .restarts import all_plays
 
-RANKS = 20
-"""Blocks have at most 2^20 rounds."""
+RANKS = 34
+"""Blocks have at most 2^34 rounds: there is a horizon at which that is enough for a test to be met."""
 
 
 class MASTERState(NamedTuple):

@@ -15,7 +15,8 @@ eviction_limit; K -> arms; T -> horizon.
 
 Deviations: the paper looks at all stretches [s1, s2]. Here they have 1, 2, 4, … 2^20 rounds and end at multiples of
 half their length, counted from the episode's first round (`manyarms.bases.recent`): any stretch contains one of more
-than a third of its length. Each is looked at once, when it ends, and what it speaks against is dropped from all replays
+than a third of its length, up to some 3 · 2^20 rounds; so an arm that is behind by less than threshold · log(T) sqrt(K
+/ 2^20) is never dropped. Each is looked at once, when it ends, and what it speaks against is dropped from all replays
 that had begun by its first round. Of all lengths that are drawn for the same round only the longest begins; a replay
 that a newer one outlasts never comes to its turn again, and is forgotten. A round is an answer. Rewards beyond [0, 1]
 count as the end they are beyond; estimates are rounded down to multiples of 2^-30. Logarithms are natural. The paper's

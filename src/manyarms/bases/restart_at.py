@@ -6,7 +6,8 @@ changes themselves (`GLRklUCB`, `CUSUMUCB`, `MUCB`, `MASTER`, `META`).
 Source: none needed; "oracle restarts" in the experiments of those.
 
 Rounds are those of whoever runs the base, from 1 on. From round r in ``rounds`` on nothing counts that was asked for
-before r. The base inside is told the same horizon again.
+before r; what was seen elsewhere counts until a restart, of which there is none before the first answer. The base
+inside is told the same horizon again, and the same key.
 
 Open asks teach nothing, for what they were learned to have paid could not be taken back after a restart. Answers count
 when they come, if their ask was made since the last restart. Where answers are late, a restart comes with the first
@@ -32,6 +33,7 @@ from ..contract import pick as pick_inside
 from ..contract import renew as renew_inside
 from ..contract import revise as revise_inside
 from ..specs import of_kind, several, whole
+from ..streams import UNSET_KEY
 from .base import Base
 from .restarts import all_plays
 from .ucb import UCB
@@ -44,6 +46,7 @@ class RestartAtState(NamedTuple):
     rounds: NDArray[np.int64]  # of change, in order; only ever read
     changes: int  # how many those are
     plays: NDArray[np.int64]  # slot -> all its plays
+    key: int = UNSET_KEY
     arms: int = 0
     horizon: float = 0.0
     log_horizon: float = 0.0
@@ -133,8 +136,8 @@ def renew(base: RestartAtState, arms: int, horizon: float, log_horizon: float) -
 
 
 def keyed(base: RestartAtState, key: int) -> RestartAtState:
-    """For the base inside."""
-    return replaced(base, inside=key_inside(base.inside, key))
+    """For the base inside, whenever it is renewed."""
+    return replaced(base, inside=key_inside(base.inside, key), key=key)
 
 
 def pick(base: RestartAtState, key: int, round: int) -> tuple[int, float]:
@@ -164,7 +167,7 @@ def up_to(base: RestartAtState, round: int) -> RestartAtState:
     if rarely(passed > base.passed):
         inside = base.inside
         if base.heard > 0:
-            inside = renew_inside(inside, base.arms, base.horizon, base.log_horizon)
+            inside = key_inside(renew_inside(inside, base.arms, base.horizon, base.log_horizon), base.key)
         return replaced(base, inside=inside, passed=passed)
     return base
 

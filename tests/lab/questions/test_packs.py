@@ -177,7 +177,10 @@ def test_the_settings_of_bayati():
     assert {policy.arms for policy in some.values()} == {141}
     assert some["SS-UCB as coded"].base == CodedUCB(sigma=0.5)
     assert some["SS-UCB as in the book"].base == ma.AsymptoticUCB(sigma=0.5)
-    assert bayati.on_some("Gaussian", 20_000)["SS-Greedy"].arms == 736
+    gaussian = bayati.on_some("Gaussian", 20_000)
+    assert gaussian["SS-Greedy"].arms == 736
+    assert gaussian["SS-TS"].base == ma.GaussianThompson(sigma=1.0, prior=(0.5, 0.25))
+    assert gaussian["UCB-F"] == some["UCB-F"]
     assert {policy.arms for policy in all_of_them.values()} == {3_000}
 
 

@@ -22,7 +22,7 @@ from ...drifts import Crash, Drift, Fatigue, Rising, Rotting, Stages, Still, Tur
 from ...feedbacks import AtOnce, Batches, Conversions, Feedback, LogNormal, LogUniform
 from ...measures.values import law_of, upper_value
 from ...noises import Bernoulli, BetaNoise, Noise
-from ...policies import SSUCB, UCBAIR, UCBTASW, UCBTP, Policy, Subsample, TwoTarget
+from ...policies import SSUCB, Policy, Subsample
 from ...reservoirs import BetaDistributed, Empirical, Mixture, PowerLaw, Reservoir, Trending, Uniform
 from ...world import World
 from .leagues import (
@@ -350,13 +350,8 @@ ENTRANTS_OF_CATALOGUE: tuple[Entrant, ...] = (
 )
 """Everybody who can do without the top: those told nothing, and the best of fixed subsamples in hindsight."""
 
-LEFT_OUT: dict[type, str] = {
-    UCBTASW: "is told V, and counts from a top of 1",
-    UCBTP: "is told the rate of wear, and counts from a top of 1",
-    TwoTarget: "is told beta, and counts from a top of 1",
-    UCBAIR: "is told beta",
-}
-"""The policies of the other arena that this one has not, and why."""
+UNKNOWN = ("beta", "alpha", "V", "changes", "V or changes", "rate of wear", "rounds of change")
+"""What nobody tells here. Who must be told such a thing takes part if it can also be told nothing, or not at all."""
 
 QUICK_ENTRANTS: tuple[Entrant, ...] = (
     *(entrant for entrant in ENTRANTS_OF_CATALOGUE if entrant.quick or entrant.name == "Subsample(Greedy), auto"),

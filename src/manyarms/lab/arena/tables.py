@@ -1,7 +1,7 @@
 """Who meets whom in the arena of the theory: means up to 1, regret from there, answers at once.
 
-The halves of the contests have no beta in common, no rate (but where the rate is part of the paper's own world) and not
-all kinds of drift and noise.
+The halves of the contests have no beta in common, no rate and not all
+kinds of drift and noise.
 """
 
 import dataclasses
@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ... import policies
 from ...bases import KLUCB, UCB, AsymptoticUCB, Base, Greedy, SuccessiveElimination, Thompson, TsallisINF
 from ...drifts import Adversary, Crash, Drift, Fatigue, JumpAt, Phases, RandomWalk, Rising, Rotting, Still, Turnover
 from ...noises import Bernoulli, BetaNoise, GapUniform, Noise
@@ -51,7 +52,7 @@ from .leagues import NOTHING as NOTHING
 from .leagues import TEST as TEST
 from .leagues import TUNING as TUNING
 from .leagues import Entrant as Entrant
-from .subsampled import BASES
+from .subsampled import BASES, LEFT_OUT, must_be_told, unlisted
 
 # ---------------------------------------------------------------- contests
 
@@ -319,7 +320,7 @@ def subsampled(name: str, base: Base) -> Entrant:
     return Entrant(f"Subsample({name})", NEEDED, plays, enters=lambda contest: is_short(plays(contest), contest))
 
 
-ENTRANTS: tuple[Entrant, ...] = (
+LISTED: tuple[Entrant, ...] = (
     Entrant("Forager", NOTHING, lambda contest: Forager(), quick=True),
     Entrant("EmpiricalCBT, doubling", NOTHING, lambda contest: EmpiricalCBT(horizon=DOUBLING), quick=True),
     Entrant("AUCBT-ASW, doubling", NOTHING, lambda contest: AUCBTASW(horizon=DOUBLING)),
@@ -373,7 +374,40 @@ ENTRANTS: tuple[Entrant, ...] = (
         blackbox=(0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0),
     ),
 )
-"""Everybody, in the order of what they are told. Who looks at every arm in every round is not in every contest."""
+"""In the order of what they are told. Who looks at every arm in every round is not in every contest."""
+
+
+def newcomer(kind: Make, needs: Sequence[str]) -> list[Entrant]:
+    """A policy that nobody has listed, with default settings, told beta if it must be; nothing if it needs more.
+
+    Examples
+    --------
+    >>> [(one.name, one.told) for one in (*newcomer(Elimination, ["beta"]), *newcomer(Forager, []))]
+    [('Elimination', 'what it needs'), ('Forager', 'nothing')]
+    """
+    name = kind.__name__
+    if list(needs) == ["beta"]:
+        return [told_beta(name, kind)]
+    about = kind.about  # type: ignore[attr-defined]
+    return [] if needs else [same(name, NEEDED if about is None or about.told else NOTHING, kind())]
+
+
+def types_played(entrants: Sequence[Entrant]) -> set[type]:
+    """Of all policies that these play."""
+    contest = min(CONTESTS, key=lambda contest: contest.horizon)
+    played = (entrant.plays(contest) for entrant in entrants)
+    return {type(policy) for plays in played for policy in (plays.values() if isinstance(plays, dict) else [plays])}
+
+
+ENTRANTS: tuple[Entrant, ...] = (
+    *LISTED,
+    *(
+        entrant
+        for kind in unlisted(policies, types_played(LISTED) | set(LEFT_OUT))
+        for entrant in newcomer(kind, must_be_told(kind))
+    ),
+)
+"""Everybody: those listed, and whatever else the package has."""
 
 QUICK_ENTRANTS: tuple[Entrant, ...] = (
     *(entrant for entrant in ENTRANTS if entrant.quick),

@@ -12,7 +12,7 @@ draw fewer arms from the reservoir. So a policy on all k arms is `Subsample(arms
 import math
 from collections.abc import Sequence
 
-from ...bases import UCBV, AsymptoticUCB, Base, Greedy, Thompson
+from ...bases import UCBV, AsymptoticUCB, Base, GaussianThompson, Greedy, Thompson
 from ...noises import Bernoulli, Gaussian
 from ...policies import EmpiricalCBT, Forager, Policy, Subsample
 from ...reservoirs import PowerLaw
@@ -50,10 +50,9 @@ def on_some(world: str, horizon: int) -> dict[str, Policy]:
     found: dict[str, Policy] = {"SS-Greedy": Subsample(base=Greedy(), beta=1.0, arms=greedy)}
     for said, base in optimists(WORLDS[world][1]).items():
         found[f"SS-UCB {said}"] = Subsample(base=base, beta=1.0, arms=root)
-    if world == "coins":
-        found["UCB-F"] = Subsample(base=UCBV(exploration="loglog", anytime=True), beta=1.0, arms=root)
-        found["SS-TS"] = Subsample(base=Thompson(), beta=1.0, arms=root)
-    return found
+    found["UCB-F"] = Subsample(base=UCBV(exploration="loglog", anytime=True), beta=1.0, arms=root)
+    sampling = Thompson() if world == "coins" else GaussianThompson(sigma=1.0)
+    return found | {"SS-TS": Subsample(base=sampling, beta=1.0, arms=root)}
 
 
 def policies(world: str, horizon: int) -> dict[str, Policy]:
@@ -73,7 +72,7 @@ def bayati(replications: int = 60, seed: int = 1) -> Study:
     Examples
     --------
     >>> len(bayati().cells)
-    37
+    39
     """
     cells = [
         Cell(name, World(PowerLaw(beta=1.0), noise=noise), policy_name, policy, horizon)
@@ -104,8 +103,9 @@ WORDS = (
     "(k + 1) more, 20 for 1,000 arms and 7 for 3,000.",
     "In the authors' code the confidence grows with f(t) = 1 + 2 t log t; in the book, and in the paper, with 1 + t "
     "log(t)^2. Subsamples have floor(sqrt(T)) arms (141), as in the code, that of SS-Greedy floor(T^(2/3)) (736) where "
-    "rewards are Gaussian. UCB-F has E = 2 log(10 log t). Thompson sampling is played on coins and on the subsample "
-    "alone: the Gaussian one of the code is not rebuilt, and on all arms it takes too long.",
+    "rewards are Gaussian. UCB-F has E = 2 log(10 log t), in the code with the number of arms in place of t while that "
+    "is larger. Thompson sampling is played on the subsample alone: on all arms it takes too long. With Gaussian rewards "
+    "its prior has mean 1/2 and standard deviation 1/4, as in the code, where the first reward takes its place.",
     "The curves of the figure are not at hand as numbers. What the paper found is that greedy policies beat SS-UCB, "
     "and subsampled ones those on all arms. The numbers below at T = 100, 1,000 and 10,000 are for coins and sigma = "
     "0.5.",

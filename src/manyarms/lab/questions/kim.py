@@ -127,7 +127,8 @@ WORDS_2022 = (
     "replications. UCB-TP is told rho and has delta = rho^(1/3), as in the authors' code; AUCB-TP is told T alone; "
     "SSUCB has ceil(sqrt(T)) arms.",
     "The curves of the figure are not at hand as numbers. UCB-TP at rho = T^-3/2 depends on a few arms: the standard "
-    "deviation of one run is about as large as the mean (23,000 of 29,000 in the separate simulation).",
+    "deviation of one run is about as large as the mean (23,000 of 29,000 in the separate simulation). What is known "
+    "of SSUCB is of two replications.",
 )
 
 WORDS_2024 = (

@@ -14,8 +14,8 @@ AUTHORS = "authors' code"
 FORMULA = "formula"
 
 ORIGINS = {
-    APART: "a simulation from scratch that shares no code with this package and was written before it, of 5 to 10 "
-    "replications where nothing else is said",
+    APART: "a simulation from scratch that shares no code with this package, of 5 to 10 replications "
+    "where nothing else is said",
     AUTHORS: "the authors' public code, run",
     FORMULA: "worked out",
 }
