@@ -302,10 +302,13 @@ def fixed(sizes: tuple[int, ...]) -> tuple[Entrant, ...]:
 
 
 def prior_of(contest: CatalogueContest) -> tuple[float, float]:
-    """The Beta distribution with mean and variance of the contest's reservoir: its own, where it is one."""
+    """The Beta distribution with mean and variance of the contest's reservoir: its own, where it is one.
+
+    To nine digits: the last bits of sums are others on other processors, and a policy's random numbers would be too.
+    """
     law = law_of(RESERVOIRS[contest.half][contest.reservoir])
     plays = law.mean * (1.0 - law.mean) / law.variance - 1.0
-    return law.mean * plays, (1.0 - law.mean) * plays
+    return float(f"{law.mean * plays:.9g}"), float(f"{(1.0 - law.mean) * plays:.9g}")
 
 
 def in_time(make: Make, sizes: tuple[int, ...] = SIZES) -> Callable[[CatalogueContest], dict[str, Policy]]:

@@ -104,8 +104,8 @@ WORDS = (
     "In the authors' code the confidence grows with f(t) = 1 + 2 t log t; in the book, and in the paper, with 1 + t "
     "log(t)^2. Subsamples have floor(sqrt(T)) arms (141), as in the code, that of SS-Greedy floor(T^(2/3)) (736) where "
     "rewards are Gaussian. UCB-F has E = 2 log(10 log t), in the code with the number of arms in place of t while that "
-    "is larger. Thompson sampling is played on the subsample alone: on all arms it takes too long. With Gaussian rewards "
-    "its prior has mean 1/2 and standard deviation 1/4, as in the code, where the first reward takes its place.",
+    "is larger. Thompson sampling is played on the subsample alone: on all arms it takes too long. With Gaussian "
+    "rewards its prior has mean 1/2 and standard deviation 1/4, as in the code, where the first reward replaces it.",
     "The curves of the figure are not at hand as numbers. What the paper found is that greedy policies beat SS-UCB, "
     "and subsampled ones those on all arms. The numbers below at T = 100, 1,000 and 10,000 are for coins and sigma = "
     "0.5.",
