@@ -15,6 +15,12 @@ from .own import lab_with
     option("--catalogue", action="store_true", help="worlds shaped like catalogues, and rewards in place of regret"),
     option("--quick", action="store_true", help="short horizons and some of it: a minute or two"),
     option("--everybody", action="store_true", help="with --quick: all entrants, which takes longer to compile"),
+    option(
+        "--rivals",
+        nargs="+",
+        metavar="TEXT",
+        help="beside the star only entrants with one of these texts in their names, or who are told just that: nothing",
+    ),
     option("--half", choices=("tuning", "test"), help="of the contests; both if left out"),
     option("--only", metavar="TEXT", help="only contests with this text in their names, in capitals or not"),
     option("--folder", default=None, help="where results go; results/arena or results/catalogue if left out"),
@@ -38,7 +44,7 @@ def arena(options: argparse.Namespace) -> None:
     page = folder / f"{league.name}.html" if options.out is None else checked_output("--out", options.out, "arena.html")
     figures = None if options.figures is None else checked_output("--figures", options.figures, "figures")
     lab_with(options.imports)
-    settings = given(options, "catalogue", "quick", "everybody", "half", "only", "replications", "seed")
+    settings = given(options, "catalogue", "quick", "everybody", "rivals", "half", "only", "replications", "seed")
     contests = new_arena(**settings)
     where = given(options, "jobs", "device", "resume")
     if options.dry_run:

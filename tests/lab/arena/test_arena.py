@@ -212,7 +212,7 @@ def test_what_nobody_has_listed_enters_by_itself():
     [told] = newcomer(ma.CBT, must_be_told(ma.CBT))
     contest = CONTESTS[0]
     assert told.policies(contest) == {"CBT": ma.CBT(beta=contest.beta)}
-    assert must_be_told(ma.Blackbox) == ["base"]
+    assert must_be_told(ma.Blackbox) == ["base", "beta"]
     assert newcomer(ma.Blackbox, must_be_told(ma.Blackbox)) == []
 
 
@@ -517,6 +517,8 @@ def test_ones_own_policies_take_part():
         (lambda: arena(ma.UniformPlay()), "entrants must be policies by name, such as {'mine': policy}, not Uniform"),
         (lambda: arena(only=5), "only must be a text such as 'fatigue', not 5; leave it out for all contests"),
         (lambda: arena(only=""), "only must be a text such as 'fatigue', not ''"),
+        (lambda: arena(rivals="nothing"), r"rivals must be texts such as ['Elimination', 'nothing'], not 'nothing'"),
+        (lambda: arena(rivals=[" "]), r"rivals must be texts such as ['Elimination', 'nothing'], not [' ']"),
         (lambda: Arena((), ENTRANTS), "there are no contests"),
         (lambda: Arena(CONTESTS, ()), "there are no entrants"),
     ],
@@ -534,6 +536,16 @@ def test_an_entrant_may_stay_away_from_some_contests():
 
     found = new_arena({"short": short}, only="T = 10^7")  # also from all of a part
     assert not any("short" in cell.policy_name for study in found.studies.values() for cell in study.cells)
+
+
+def test_rivals_are_chosen_by_name_or_by_what_they_are_told():
+    names = {told: {one.name for one in ENTRANTS if one.told == told} for told in GROUPS}
+    found = {one.name for one in new_arena(rivals=["NOTHING", "ucb), warm"]).entrants}
+    assert found == names[NOTHING] | {name for name in names[HINDSIGHT] if "UCB), warm" in name}
+    mine = new_arena({"mine": ma.UniformPlay()}, quick=True, rivals=["ssucb"], only="still")
+    assert [one.name for one in mine.entrants] == [STAR, "SSUCB", "mine"]
+    with pytest.raises(LookupError, match=r"no entrant has 'zebra' in its name; .*'what it needs'"):
+        new_arena(rivals=["SSUCB", "zebra"])
 
 
 def test_contests_are_chosen_by_half_and_text():

@@ -9,7 +9,7 @@ number share their arms and their luck, and are paired when means over contests 
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -169,12 +169,33 @@ def chosen_contests(
     return found
 
 
+def chosen_entrants(among: Sequence[Entrant], star: str, rivals: Any = None) -> tuple[Entrant, ...]:
+    """The star, and of the others those with one of these texts in their names, or who are told just that."""
+    if rivals is None:
+        return tuple(among)
+    if isinstance(rivals, str) or not all(isinstance(text, str) and text.strip() for text in rivals):
+        raise ValueError(f"arena: rivals must be texts such as ['Elimination', 'nothing'], not {rivals!r}")
+    texts = [text.lower() for text in rivals]
+
+    def is_meant(entrant: Entrant, text: str) -> bool:
+        return text in entrant.name.lower() or text == entrant.told
+
+    for text in texts:
+        if not any(is_meant(entrant, text) for entrant in among):
+            raise LookupError(
+                f"no entrant has {text!r} in its name; the names are like {among[0].name!r} and {among[-1].name!r}, "
+                f"and what they are told is {', '.join(map(repr, GROUPS))}"
+            )
+    return tuple(one for one in among if one.name == star or any(is_meant(one, text) for text in texts))
+
+
 def new_arena(
     entrants: Mapping[str, Any] | None = None,
     *,
     catalogue: bool = False,
     quick: bool = False,
     everybody: bool = False,
+    rivals: Sequence[str] | None = None,
     half: str | None = None,
     only: str | None = None,
     replications: int | None = None,
@@ -195,7 +216,8 @@ def new_arena(
         raise ValueError(f"arena: entrants must be policies by name, such as {{'mine': policy}}, not {entrants!r}")
     own = [checked_entrant(name, plays) for name, plays in (entrants or {}).items()]
     league = LEAGUES[catalogue]
-    present = (*(league.quick_entrants if quick and not everybody else league.entrants), *OWN, *own)
+    table = league.quick_entrants if quick and not everybody else league.entrants
+    present = (*chosen_entrants(table, league.star, rivals), *OWN, *own)
     many = REPLICATIONS[quick] if replications is None else replications
     return Arena(chosen_contests(quick, half, only, catalogue=catalogue), present, many, seed, league)
 
@@ -207,6 +229,7 @@ def arena(
     catalogue: bool = False,
     quick: bool = False,
     everybody: bool = False,
+    rivals: Sequence[str] | None = None,
     half: str | None = None,
     only: str | None = None,
     replications: int | None = None,
@@ -228,6 +251,9 @@ def arena(
         Many worlds over a short horizon with some of the entrants: a minute or two.
     everybody
         All entrants when it is quick, too: what takes long then is to compile them.
+    rivals
+        Of the table, only the star and entrants with one of these texts in their names, in capitals or not, or who are
+        told just that: ``["Elimination", "nothing"]``.
     half
         ``"tuning"`` or ``"test"``; both if left out.
     only
@@ -242,6 +268,7 @@ def arena(
         catalogue=catalogue,
         quick=quick,
         everybody=everybody,
+        rivals=rivals,
         half=half,
         only=only,
         replications=replications,
