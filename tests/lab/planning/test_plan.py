@@ -199,6 +199,23 @@ def test_the_command_reads_parquet_and_speaks_json(short, tmp_path, capsys):
     assert f"Use {in_python(ma.spec_from_json(found['candidates'][0]['policy']))}." in found["in_words"]
 
 
+def test_what_was_read_otherwise_than_one_may_think_is_printed_at_once_and_above_the_plan(short, tmp_path, capsys):
+    path = tmp_path / "log.csv"
+    path.write_text("item,reward\n" + "a,1\nb,0\nb,1\nc ,0\nc,0\n" * 5)
+    notes = [
+        "No column looks like plays (there are 'item', 'reward'), so each of the 25 rows is taken for one play.",
+        "1 item is written with blanks and without, such as 'c' and 'c ': rows of both are added up.",
+    ]
+    assert main(["plan", str(path), "--quick", "--rounds", "20"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[:2] == notes
+    assert printed.out.splitlines()[2].startswith("3 items were played 25 times")
+    assert printed.err.splitlines()[:2] == [f"… {note}" for note in notes]
+    found = plan(path, 20, policies={"fresh": ma.UniformPlay()}, quick=True).to_json()
+    assert found["notes"] == notes
+    assert plan(sample(), 20, policies={"fresh": ma.UniformPlay()}, quick=True).to_json()["notes"] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -5,22 +5,32 @@ how long the answers took. An item may have several rows.
 """
 
 import dataclasses
-import warnings
+import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...columns import SYNONYMS, columns_called
+from ...columns import SYNONYMS
+from .names import named_columns, no_column, note_of_single_plays, option
+from .source import Floats as Floats
+from .source import Source, read_source
+from .times import read_times
 
-Floats = NDArray[np.float64]
-
-NEEDED = ("item", "plays", "reward")
 FEWEST_ITEMS = 2
 ROUNDING = 1e-9  # sums of rewards that were added up as floats may exceed plays by this share
 WIDENING = 1.5  # plays of an item are put together in groups, each so many times as far from its first play as the last
+
+FEWEST_SUMMED = 3  # a row that is the sum of fewer others may be one by chance
+SUM_ROUNDING = 1e-3  # a sum of rewards that was rounded is still one, if plays are summed exactly
+SUMS = ("total", "totals", "grand total", "subtotal", "sum", "all", "overall")
+BLANKS = ("null", "none", "nan", "n/a", "na", "<na>", "unknown", "undefined")
+"""Names that an export writes for sums and for no item, in small letters."""
+
+COUNTED = tuple(name for name in SYNONYMS["reward"] if not name.startswith("reward"))
+THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+NUMBER = "write it as 1500 or 0.5: nothing between thousands, a point before decimals, without units"
 
 
 class History(NamedTuple):
@@ -43,28 +53,12 @@ class Counts:
     history: History | None = None  # None without times
     delays: Floats | None = None  # in rounds, of each row that has plays
     delay_weights: Floats | None = None  # its plays
+    notes: tuple[str, ...] = ()  # what was read otherwise than one may think
 
     @property
     def past_rate(self) -> float:
         """What a play paid."""
         return float(self.reward.sum() / self.plays.sum())
-
-
-class _Source(NamedTuple):
-    """Columns of texts or numbers, and how to speak of them."""
-
-    name: str
-    columns: dict[str, NDArray[Any]]
-
-    def fail(self, column: str, bad: NDArray[np.bool_], must: str, remedy: str) -> None:
-        """An error that names the first bad value."""
-        if bad.any():
-            place = int(np.flatnonzero(bad)[0])
-            value = self.columns[column][place]
-            shown = repr(value) if isinstance(value, str) else f"{value}"
-            raise ValueError(
-                f"{self.name}: column {column!r}, row {place + 1:,} below the header: {must}, not {shown}; {remedy}"
-            )
 
 
 def read_counts(source: Any, columns: Mapping[str, str] | None = None) -> Counts:
@@ -78,22 +72,24 @@ def read_counts(source: Any, columns: Mapping[str, str] | None = None) -> Counts
         What its columns are called: names by ``item``, ``plays``, ``reward``, ``time`` and ``delay``. Those that are
         left out are looked for under usual names.
     """
-    read = _read(source)
-    names = _names(read, dict(columns or {}))
-    plays, reward = _numbers(read, names["plays"]), _numbers(read, names["reward"])
+    read = read_source(source)
+    names = named_columns(read, columns or {})
+    reward = _numbers(read, names["reward"])
+    texts = _item_texts(read, names["item"])
+    plays = _plays(read, names["plays"]) if "plays" in names else _single_plays(read, names, texts, reward)
     _check_rewards(read, names, plays, reward)
-    item_column = read.columns[names["item"]].astype(str)
-    read.fail(names["item"], np.char.strip(item_column) == "", "there must be an item", "name it, or leave the row out")
+    _note_parts(read, names["reward"], reward)
     kept = plays > 0.0
-    items, item = np.unique(item_column[kept], return_inverse=True)
+    items, item = _items(read, texts[kept])
     if items.size < FEWEST_ITEMS:
         raise ValueError(
             f"{read.name}: column {names['item']!r} has one item that was played; what fresh items are like needs "
             "several, better hundreds: is it the right column?"
         )
-    time = _times(read, names["time"])[kept] if "time" in names else None
+    time = read_times(read, names["time"], names.get("hour"))[kept] if "time" in names else None
     delays = _numbers(read, names["delay"])[kept] if "delay" in names else None
     plays, reward = plays[kept], np.minimum(reward[kept], plays[kept])
+    _check_sums(read, names["item"], np.flatnonzero(kept), item, time, plays, reward)
     return Counts(
         name=read.name,
         items=tuple(items.tolist()),
@@ -102,6 +98,7 @@ def read_counts(source: Any, columns: Mapping[str, str] | None = None) -> Counts
         history=None if time is None else history_of(item, time, plays, reward),
         delays=None if delays is None else delays * (1.0 if time is None else _plays_a_unit(time, plays)),
         delay_weights=None if delays is None else plays,
+        notes=tuple(read.notes),
     )
 
 
@@ -126,130 +123,124 @@ def history_of(item: NDArray[np.int64], time: Floats, plays: Floats, reward: Flo
     return History(item[starts], before[starts], np.add.reduceat(plays, starts), np.add.reduceat(reward, starts))
 
 
-# ---------------------------------------------------------------- reading
+# ---------------------------------------------------------------- items
 
 
-def _read(source: Any) -> _Source:
-    """Whatever was given, as columns."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError("plan needs pandas: pip install 'manyarms[lab]'") from None
-    if isinstance(source, pd.DataFrame | Mapping):
-        frame, name = pd.DataFrame(source), "the counts"
-    elif isinstance(source, str | Path):
-        frame, name = _file(pd, Path(source)), str(source)
-    else:
-        raise TypeError(f"plan: counts must be a file, a frame or columns by name, not {source!r}")
-    if not len(frame):
-        raise ValueError(f"{name}: there are no rows; give one for each item, with columns item, plays and reward")
-    named = [str(column).strip() for column in frame.columns]
-    twice = next((column for column in named if named.count(column) > 1), None)
-    if twice is not None:
-        raise ValueError(f"{name}: there are two columns {twice!r}; rename one of them")
-    return _Source(name, {column: frame.iloc[:, place].to_numpy() for place, column in enumerate(named)})
+def _item_texts(read: Source, column: str) -> NDArray[np.str_]:
+    """The item of each row, as it is written."""
+    import pandas as pd
+
+    values = read.columns[column]
+    texts = np.array([str(value) for value in values]) if values.dtype == object else values.astype(str)
+    none = np.asarray(pd.Series(values).isna()) | (np.char.strip(texts) == "")
+    read.fail(column, none, "there must be an item", "name it, or leave the row out")
+    return texts
 
 
-def _file(pd: Any, path: Path) -> Any:
-    """A frame from a file; a CSV's is all texts, so that what cannot be read can be shown."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such file; give a CSV or Parquet file of counts")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give a CSV or Parquet file of counts")
-    with path.open("rb") as file:
-        begins = file.read(4)
-    if not begins:
-        raise ValueError(f"{path}: the file is empty; give one with a header and a row for each item")
-    if begins == b"PK\3\4":
-        raise ValueError(f"{path}: this looks like a file of Excel; save it as CSV")
-    return _parquet(pd, path) if begins == b"PAR1" else _csv(pd, path)
+def _items(read: Source, texts: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+    """The items, and which of them each row is of; blanks around a name are no part of it."""
+    written, place = np.unique(texts, return_inverse=True)
+    items, item, times_written = np.unique(np.char.strip(written), return_inverse=True, return_counts=True)
+    merged = np.flatnonzero(times_written > 1)
+    if merged.size:
+        number = "1 item is" if merged.size == 1 else f"{merged.size:,} items are"
+        ways = " and ".join(repr(str(one)) for one in written[item == merged[0]])
+        read.notes.append(f"{number} written with blanks and without, such as {ways}: rows of both are added up.")
+    odd = [one for one in items.tolist() if one.lower() in SUMS + BLANKS]
+    if odd:
+        named = ", ".join(map(repr, odd))
+        read.notes.append(f"Of items called {named}, leave the rows out if they are sums of others, or of no item.")
+    return items, item[place]
 
 
-def _parquet(pd: Any, path: Path) -> Any:
-    try:
-        return pd.read_parquet(path)
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{path}: this Parquet file cannot be read: {error}; write it again") from None
-
-
-def _csv(pd: Any, path: Path) -> Any:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as text:
-            separator = max(",;\t", key=text.readline().count)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # of values that have no column
-            how = {"dtype": str, "keep_default_na": False, "encoding": "utf-8-sig", "index_col": False}
-            return pd.read_csv(path, sep=separator, **how)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: this is neither a CSV file in UTF-8 nor a Parquet file; save it as one") from None
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, pd.errors.ParserWarning) as error:
-        said = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-        remedy = "every row needs as many values as the header"
-        raise ValueError(f"{path}: this cannot be read as CSV: {said}; {remedy}") from None
-
-
-def _names(read: _Source, given: dict[str, str]) -> dict[str, str]:
-    """What each column is called here."""
-    there = ", ".join(map(repr, read.columns))
-    for role in given:
-        if role not in SYNONYMS:
-            raise ValueError(f"plan: columns are {', '.join(SYNONYMS)}, not {role!r}")
-    names = {}
-    for role in SYNONYMS:
-        wanted = given.get(role)
-        if wanted is not None and wanted not in read.columns:
-            raise ValueError(f"{read.name}: there is no column {wanted!r} (for {role}); there are {there}")
-        found = [
-            column
-            for column in read.columns
-            if column in columns_called(role, read.columns) and column not in given.values()
-        ]
-        exact = [column for column in found if column.lower() == role]
-        if wanted is None and len(found) > 1 and len(exact) != 1:
-            raise ValueError(
-                f"{read.name}: {' and '.join(map(repr, found))} could both be the {role}; say which, "
-                f"as by {_option(role, found[0])}"
-            )
-        chosen = wanted or next(iter(exact or found), None)
-        if chosen is not None:
-            names[role] = chosen
-        elif role in NEEDED:
-            more = "; if each row is one play, add a column of ones" if role == "plays" else ""
-            raise ValueError(
-                f"{read.name}: no column looks like {role}; there are {there}: say which it is, "
-                f"by {_option(role, 'COLUMN')}{more}"
-            )
-    return names
-
-
-def _option(role: str, column: str) -> str:
-    """How to say what a column is called, on the command line and in Python."""
-    option = "--delay-column" if role == "delay" else f"--{role}"
-    return f"{option} {column} (in Python columns={{{role!r}: {column!r}}})"
+def _check_sums(
+    read: Source,
+    column: str,
+    row: NDArray[np.int64],
+    item: NDArray[np.int64],
+    time: Floats | None,
+    plays: Floats,
+    reward: Floats,
+) -> None:
+    """An error if an item is the sum of all the others: in one row, or in one at each time."""
+    everything = np.zeros(item.size, dtype=np.int64)
+    for group in [everything] if time is None else [everything, np.unique(time, return_inverse=True)[1]]:
+        groups = int(group.max()) + 1
+        if item.size < groups * (FEWEST_SUMMED + 1):
+            continue
+        all_plays, all_reward = np.bincount(group, plays)[group], np.bincount(group, reward)[group]
+        are_sums = (2.0 * plays == all_plays) & np.isclose(2.0 * reward, all_reward, rtol=SUM_ROUNDING, atol=0.0)
+        rows, sums = np.bincount(item), np.bincount(item, are_sums)
+        found = np.flatnonzero(((rows == groups) & (sums == groups))[item])
+        if found.size:
+            first = found[0]
+            is_bad = np.zeros(read.columns[column].size, dtype=bool)
+            is_bad[row[first]] = True
+            values = f"plays {plays[first]:,.0f}, reward {reward[first]:,g}"
+            when = "" if groups == 1 else " of its time"
+            must = f"there must be an item, and no sum of all the others{when} ({values})"
+            read.fail(column, is_bad, must, "leave rows of sums out")
 
 
 # ---------------------------------------------------------------- values
 
 
-def _numbers(read: _Source, column: str) -> Floats:
+def _plays(read: Source, column: str) -> Floats:
+    """The column of plays: whole numbers."""
+    plays, values = _numbers(read, column), read.columns[column]
+    are_parts = plays % 1.0 != 0.0
+    if values.dtype == object:  # 2.000 is whole, and two thousand in half of the world
+        are_parts |= np.array([bool(THOUSANDS.fullmatch(str(value).strip())) for value in values])
+    must = "there must be a whole number with nothing between thousands"
+    read.fail(
+        column, are_parts, must, "write 1500, not 1.500, for one thousand five hundred, and 2, not 2.000, for two"
+    )
+    return plays
+
+
+def _single_plays(read: Source, names: Mapping[str, str], texts: NDArray[np.str_], reward: Floats) -> Floats:
+    """One play for each row, if there is no column of plays and rows may be plays."""
+    said = f"say which column has the plays, by {option('plays', 'COLUMN')}"
+    must = "no column looks like plays, so a row is one play, and a play pays at most 1"
+    read.fail(names["reward"], reward > 1.0, must, f"{said}, or divide rewards by the most a play can pay")
+    if np.unique(texts).size == texts.size:  # rows are items, rather, and rewards sums or rates
+        raise no_column(read, "plays", "; if each row is one play, add a column of ones")
+    note_of_single_plays(read, texts.size)
+    return np.ones(texts.size)
+
+
+def _numbers(read: Source, column: str) -> Floats:
     """A column as numbers, none of them negative."""
     import pandas as pd
 
     values = read.columns[column]
+    no_number = np.full(values.size, values.dtype.kind in "Mc")
+    read.fail(column, no_number, "there must be a number, no date or complex number", "is it the right column?")
     numbers = np.asarray(pd.to_numeric(pd.Series(values), errors="coerce"), dtype=np.float64)
-    texts = np.array([isinstance(value, str) for value in values]) if values.dtype == object else np.zeros(0, bool)
-    if texts.any():
+    if values.dtype == object and any(isinstance(value, str) for value in values):
         said = np.array([str(value).strip().lower() for value in values])
         read.fail(column, said == "", "a number is missing", "write 0, or leave the row out")
-        no_number = np.isnan(numbers) & (said != "nan")
-        read.fail(column, no_number, "there must be a number", "write it as 12 or 0.5, without units")
+        numbers = np.where(said == "true", 1.0, np.where(said == "false", 0.0, numbers))
+        are_shares = np.char.endswith(said, "%")
+        read.fail(column, are_shares, "there must be a number", "give what the plays paid together, not a share")
+        read.fail(column, np.isnan(numbers) & (said != "nan"), "there must be a number", NUMBER)
     read.fail(column, np.isnan(numbers), "there must be a number", "write 0, or leave the row out")
     read.fail(column, np.isinf(numbers), "there must be a finite number", "correct it, or leave the row out")
     read.fail(column, numbers < 0.0, "there must be no negative number", "correct it, or leave the row out")
     return numbers
 
 
-def _check_rewards(read: _Source, names: dict[str, str], plays: Floats, reward: Floats) -> None:
+def _note_parts(read: Source, column: str, reward: Floats) -> None:
+    """Say it if clicks, or what else is counted, are no whole numbers: they may be per cent."""
+    are_parts = reward % 1.0 != 0.0
+    if column.lower() in COUNTED and are_parts.any():
+        read.notes.append(
+            f"Column {column!r} has values such as {reward[are_parts][0]:g}, taken for sums: if they are per cent or "
+            "rates, give sums."
+        )
+
+
+def _check_rewards(read: Source, names: Mapping[str, str], plays: Floats, reward: Floats) -> None:
     """An error if plays paid more than 1 each, or nothing was played, or nothing was paid."""
     over = reward > plays * (1.0 + ROUNDING)
     most = f"it must be at most the plays of the row ({plays[np.flatnonzero(over)[0]]:g})" if over.any() else ""
@@ -261,22 +252,6 @@ def _check_rewards(read: _Source, names: dict[str, str], plays: Floats, reward: 
             f"{read.name}: column {names['reward']!r} is 0 in all rows: nothing tells how good items are; "
             "wait for the first rewards, or count something that is less rare"
         )
-
-
-def _times(read: _Source, column: str) -> Floats:
-    """A column of times as numbers: as they are, or dates as seconds."""
-    import pandas as pd
-
-    values = pd.Series(read.columns[column])
-    numbers = pd.to_numeric(values, errors="coerce") if values.dtype.kind != "M" else pd.Series([np.nan])
-    if not numbers.isna().any():
-        found = np.asarray(numbers, dtype=np.float64)
-        read.fail(column, np.isinf(found), "there must be a finite time", "correct it, or leave the row out")
-        return found
-    dates = pd.to_datetime(values, errors="coerce", format="ISO8601", utc=True)
-    remedy = "write numbers in all rows, or dates such as 2026-03-01 or 2026-03-01T12:30"
-    read.fail(column, np.asarray(dates.isna()), "there must be a time", remedy)
-    return np.asarray((dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1), dtype=np.float64)
 
 
 def _plays_a_unit(time: Floats, plays: Floats) -> float:

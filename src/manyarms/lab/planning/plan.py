@@ -139,7 +139,8 @@ def plan(
     ----------
     counts
         A CSV or Parquet file, a pandas frame or columns by name: ``item``, ``plays`` and ``reward`` (the sum; a play
-        pays from 0 to 1), and if known ``time`` and ``delay``. An item may have several rows.
+        pays from 0 to 1), and if known ``time`` and ``delay``. An item may have several rows. Without ``plays``, each
+        row is one.
     rounds
         How many rounds will be played; as many as the counts have plays, if left out.
     stock
@@ -170,6 +171,8 @@ def plan(
     seed = checked_seed(seed)
     own = None if policies is None else [Candidate(name, policy) for name, policy in named_policies(policies).items()]
     read = read_counts(counts, columns)
+    for note in read.notes:  # now, too: what follows takes minutes
+        said(note)
     said(f"{len(read.items):,} items with {read.plays.sum():,.0f} plays; finding out what items are like")
     catalogue = estimated_catalogue(read, np.random.default_rng(seed), stock)
     asked = asked or max(int(read.plays.sum()), 2)

@@ -30,6 +30,7 @@ def catalogue_in_words(plan: "Plan") -> str:
     levels = "; ".join(f"{who} above {rate(level)}" for who, level in found.exceeded_by.items())
     at_random = "" if plan.stock else ", which is what items at random earn"  # from a stock, they wear
     lines = [
+        *counts.notes,
         f"{len(counts.items):,} items were played {counts.plays.sum():,.0f} times; a play paid {rate(found.past)}.",
         f"A fresh item pays {rate(found.mean)} on average{at_random}.",
         f"Of fresh items, {levels}.",
@@ -134,6 +135,7 @@ def to_json(plan: "Plan") -> dict[str, Any]:
     found = plan.catalogue
     return {
         "counts": {"items": len(plan.counts.items), "plays": float(plan.counts.plays.sum())},
+        "notes": list(plan.counts.notes),
         "past": found.past.to_json(),
         "reservoir": {
             "mean": found.mean.to_json(),
