@@ -60,6 +60,7 @@ calibrate: setup
 
 # Slow statistical truth, one file for each claim.
 verify: setup
+	$(BIN)/python verification/known_numbers.py
 	$(BIN)/python verification/rates.py
 	$(BIN)/python verification/reservoir.py
 	$(BIN)/python verification/forager.py
