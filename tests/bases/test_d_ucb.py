@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import manyarms as ma
-from manyarms.bases.d_ucb import LARGEST_UNIT, discount_for, discounted_index, level_of
+from manyarms.bases.d_ucb import LARGEST_UNIT, discount_for, discounted_index, level_in
 from manyarms.contract import best_among, expected, pick, plays_of, revise
 from tests.bases.finite import begun, picks, play
 from tests.twinned import check_plainly, crashing, horizons, plays_as_its_twin, seeds, trending
@@ -41,9 +41,9 @@ def test_without_a_discount_it_is_ucb_with_the_round_under_the_logarithm():
         base = play(base, slot, reward)
     # t = 4 rounds, of which slot 0 has 3 with the mean 1/2.
     assert base.mass == 4.0
-    assert discounted_index(base, level_of(base), 0) == pytest.approx(0.5 + 2 * math.sqrt(0.6 * math.log(4) / 3))
-    assert discounted_index(base, level_of(base), 1) == pytest.approx(2 * math.sqrt(0.6 * math.log(4)))
-    assert discounted_index(base, level_of(base), 2) == math.inf
+    assert discounted_index(base, 0, level_in(base)) == pytest.approx(0.5 + 2 * math.sqrt(0.6 * math.log(4) / 3))
+    assert discounted_index(base, 1, level_in(base)) == pytest.approx(2 * math.sqrt(0.6 * math.log(4)))
+    assert discounted_index(base, 2, level_in(base)) == math.inf
 
 
 @pytest.mark.parametrize("discount", [0.5, 0.9, 0.999])

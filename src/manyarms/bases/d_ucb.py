@@ -32,6 +32,7 @@ from ..compiled import kernel, rarely, replaced
 from ..contract import Choice, register
 from ..specs import Count, Positive, fraction
 from .base import GRAIN, Base
+from .scanning import best_among_by_scan, pick_by_scan
 
 LARGEST_UNIT = 2.0**200
 """Beyond it, all weights are divided by it, which loses no bit."""
@@ -112,8 +113,7 @@ def discount_for(horizon: float, changes: int) -> float:
     return 1.0 - 0.25 * math.sqrt(min(changes / max(horizon, 1.0), 1.0))
 
 
-@kernel
-def discounted_index(base: DUCBState, level: float, slot: int) -> float:
+def discounted_index(base: DUCBState, slot: int, level: float) -> float:
     """The mean of what is left of an arm's rewards plus the width of its confidence interval."""
     weight = base.weights[slot]
     if weight <= 0.0:
@@ -121,8 +121,7 @@ def discounted_index(base: DUCBState, level: float, slot: int) -> float:
     return float(base.sums[slot] / weight + 2.0 * math.sqrt(level * base.unit / weight))
 
 
-@kernel
-def level_of(base: DUCBState) -> float:
+def level_in(base: DUCBState) -> float:
     """What all intervals have in common."""
     return base.width * natural_log(max(base.mass, 1.0))
 
@@ -136,33 +135,6 @@ def renew(base: DUCBState, arms: int, horizon: float, log_horizon: float) -> DUC
         base.latest[slot] = 0.0
     discount = base.told_discount if base.told_discount > 0.0 else discount_for(horizon, base.changes)
     return replaced(base, arms=arms, discount=discount, unit=1.0, mass=0.0)
-
-
-def pick(base: DUCBState, key: int, round: int) -> tuple[int, float]:
-    """The argmax of the index; untried arms have an infinite one, ties go to the lower slot."""
-    level = level_of(base)
-    best = 0
-    most = discounted_index(base, level, 0)
-    for slot in range(1, base.arms):
-        index = discounted_index(base, level, slot)
-        if index > most:
-            best = slot
-            most = index
-    return best, 1.0
-
-
-def best_among(base: DUCBState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
-    """The argmax of the index over the allowed slots."""
-    level = level_of(base)
-    best = -1
-    most = -math.inf
-    for slot in range(arms):
-        if allowed[slot]:
-            index = discounted_index(base, level, slot)
-            if best < 0 or index > most:
-                best = slot
-                most = index
-    return best, 1.0
 
 
 @kernel
@@ -216,10 +188,12 @@ def expected(base: DUCBState, slot: int) -> float:
 register(
     DUCBState,
     renew=renew,
-    pick=pick,
+    pick=pick_by_scan,
     learn=learn,
     revise=revise,
-    best_among=best_among,
+    best_among=best_among_by_scan,
+    level_of=level_in,
+    current_index=discounted_index,
     expected=expected,
     plays_of=lambda base, slot: base.plays[slot],
 )

@@ -21,7 +21,7 @@ line of the played arm is drawn anew, which takes O(h).
 
 import dataclasses
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from ..specs import Count, Positive
 from .base import Base, Rewards, add_to, earn, forget, new_rewards, register_base
 from .recent import MOST_NEWS, counted_in_grains, in_grains
 from .rising_ucb import checked_share
+from .scanning import best_among_by_scan, pick_by_scan
 
 
 class RLessUCBState(NamedTuple):
@@ -148,17 +149,16 @@ def draw_line(base: RLessUCBState, slot: int) -> None:
     base.firsts[slot] = base.rounds[first + (taken - h) % room]
 
 
-@kernel
-def rising_index(base: RLessUCBState, slot: int, round: int, deviation: float) -> float:
+def rising_index(base: RLessUCBState, slot: int, deviation: float) -> float:
     """What the arm may pay by now; infinite without a window.
 
     The bound is (t - t_(n-h+1)) sqrt(width · log(t) / h^3).
     """
+    round = base.told + 1
     line = base.levels[slot] + (round - base.lasts[slot]) * base.slopes[slot]
     return float(line + (round - base.firsts[slot]) * (deviation * base.spreads[slot]))
 
 
-@kernel
 def deviation_in(base: RLessUCBState) -> float:
     """What all bounds of the coming round have in common."""
     return math.sqrt(base.width * natural_log(base.told + 1.0))
@@ -171,33 +171,6 @@ def renew(base: RLessUCBState, arms: int, horizon: float, log_horizon: float) ->
         base.taken[slot] = 0
         no_line(base, slot)
     return replaced(base, arms=arms, told=0)
-
-
-def pick(base: RLessUCBState, key: int, round: int) -> tuple[int, float]:
-    """The argmax of the index; ties go to the lower slot."""
-    deviation = deviation_in(base)
-    best = 0
-    most = rising_index(base, 0, base.told + 1, deviation)
-    for slot in range(1, base.arms):
-        index = rising_index(base, slot, base.told + 1, deviation)
-        if index > most:
-            best = slot
-            most = index
-    return best, 1.0
-
-
-def best_among(base: RLessUCBState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
-    """The argmax of the index over the allowed slots."""
-    deviation = deviation_in(base)
-    best = -1
-    most = -math.inf
-    for slot in range(arms):
-        if allowed[slot]:
-            index = rising_index(base, slot, base.told + 1, deviation)
-            if best < 0 or index > most:
-                best = slot
-                most = index
-    return best, 1.0
 
 
 @kernel
@@ -237,9 +210,11 @@ def revise(base: RLessUCBState, slot: int, plays: int, total: float) -> RLessUCB
 register_base(
     RLessUCBState,
     renew=renew,
-    pick=pick,
+    pick=pick_by_scan,
     learn=learn,
     counted=counted_in_grains,
     revise=revise,
-    best_among=best_among,
+    best_among=best_among_by_scan,
+    level_of=deviation_in,
+    current_index=rising_index,
 )

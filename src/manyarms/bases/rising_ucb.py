@@ -43,6 +43,7 @@ from .recent import (
     new_recent,
     remember,
 )
+from .scanning import best_among_by_scan, pick_by_scan
 
 
 class RisingUCBState(NamedTuple):
@@ -133,9 +134,9 @@ def noise_bound(level: int, distance: int, confidence: float) -> float:
     return (distance + h - 1.0) * math.sqrt(confidence / (h * h * h))
 
 
-@kernel
-def rising_index(base: RisingUCBState, slot: int, round: int, confidence: float) -> float:
+def rising_index(base: RisingUCBState, slot: int, confidence: float) -> float:
     """What the arm may pay by now; infinite without a window."""
+    round = base.told + 1
     taken = base.recent.taken[slot]
     level = window_level(base.share, taken)
     if level < 0:
@@ -152,37 +153,9 @@ def renew(base: RisingUCBState, arms: int, horizon: float, log_horizon: float) -
     return replaced(base, arms=arms, told=0)
 
 
-@kernel
 def confidence_in(base: RisingUCBState) -> float:
     """What all bounds of the coming round have in common."""
     return base.width * natural_log(base.told + 1.0)
-
-
-def pick(base: RisingUCBState, key: int, round: int) -> tuple[int, float]:
-    """The argmax of the index; ties go to the lower slot."""
-    confidence = confidence_in(base)
-    best = 0
-    most = rising_index(base, 0, base.told + 1, confidence)
-    for slot in range(1, base.arms):
-        index = rising_index(base, slot, base.told + 1, confidence)
-        if index > most:
-            best = slot
-            most = index
-    return best, 1.0
-
-
-def best_among(base: RisingUCBState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
-    """The argmax of the index over the allowed slots."""
-    confidence = confidence_in(base)
-    best = -1
-    most = -math.inf
-    for slot in range(arms):
-        if allowed[slot]:
-            index = rising_index(base, slot, base.told + 1, confidence)
-            if best < 0 or index > most:
-                best = slot
-                most = index
-    return best, 1.0
 
 
 @kernel
@@ -217,9 +190,11 @@ def revise(base: RisingUCBState, slot: int, plays: int, total: float) -> RisingU
 register_base(
     RisingUCBState,
     renew=renew,
-    pick=pick,
+    pick=pick_by_scan,
     learn=learn,
     counted=counted_in_grains,
     revise=revise,
-    best_among=best_among,
+    best_among=best_among_by_scan,
+    level_of=confidence_in,
+    current_index=rising_index,
 )

@@ -19,7 +19,7 @@ what they paid, and says nothing of the variance: it counts as coins, which vary
 
 import dataclasses
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from ..specs import Flag, Positive, among
 from .base import Base, Rewards, add_to, earn, forget, new_rewards, register_base
 from .indexed import best_among as best_among_by_keys
 from .indexed import pick as pick_leader
+from .scanning import best_among_by_scan, pick_by_scan
 from .tournament import new_tournament, open_tournament, replay_games, slot_of
 
 EXPLORATIONS = ("log", "loglog")
@@ -233,31 +234,6 @@ def renew_anytime(base: AnytimeUCBVState, arms: int, horizon: float, log_horizon
     return replaced(base, level=exploration_at(base.exploration, 1.0), arms=arms, told=0)
 
 
-def pick_anytime(base: AnytimeUCBVState, key: int, round: int) -> tuple[int, float]:
-    """The argmax of the index; ties go to the lower slot."""
-    best = 0
-    most = index_in(base, 0)
-    for slot in range(1, base.arms):
-        index = index_in(base, slot)
-        if index > most:
-            best = slot
-            most = index
-    return best, 1.0
-
-
-def best_among_anytime(base: AnytimeUCBVState, key: int, round: int, allowed: Any, arms: int) -> tuple[int, float]:
-    """The argmax of the index over the allowed slots."""
-    best = -1
-    most = -math.inf
-    for slot in range(arms):
-        if allowed[slot]:
-            index = index_in(base, slot)
-            if best < 0 or index > most:
-                best = slot
-                most = index
-    return best, 1.0
-
-
 def learn_anytime(base: AnytimeUCBVState, choice: Choice, reward: float) -> AnytimeUCBVState:
     """Count it; the level is that of the coming round."""
     count(base, choice.slot, reward)
@@ -280,9 +256,10 @@ def amend_anytime(base: AnytimeUCBVState, slot: int, learned: float, reward: flo
 register_base(
     AnytimeUCBVState,
     renew=renew_anytime,
-    pick=pick_anytime,
+    pick=pick_by_scan,
     learn=learn_anytime,
     revise=revise_anytime,
     amend=amend_anytime,
-    best_among=best_among_anytime,
+    best_among=best_among_by_scan,
+    current_index=lambda base, slot, level: index_in(base, slot),
 )
