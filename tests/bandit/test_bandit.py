@@ -816,7 +816,7 @@ TAMPERED = [
     (put("items", 0, 0, []), r"items\[0\]\.key: expected the key of an item, not \[\]"),
     (put("items", 0, 0, {"float": "x"}), r"items\[0\]\.key: expected the key of an item"),
     (put("items", 0, 0, {"tuple": [{}]}), r"items\[0\]\.key: expected the key of an item"),
-    (put("items", 0, 1, "gone"), r"items\[0\]\.state: expected one of here, paused, withdrawn, not 'gone'"),
+    (put("items", 0, 1, "gone"), r"items\[0\]\.state: expected one of here, paused, withdrawn, absent, not 'gone'"),
     (put("items", 0, 2, "a"), r"items\[0\]\.arm must be a finite number, not 'a'"),
     (put("items", 0, 3, -1), r"items\[0\]\.asks must be a whole number of at least 0, not -1"),
     (put("items", 0, 7, None), r"items\[0\]\.reward must be a finite number, not None"),
@@ -832,6 +832,12 @@ TAMPERED = [
     (put("progress", 3), "progress: expected an object, not 3"),
     (put("progress", "width", 0), r"progress\.width must be a whole number of at least 1"),
     (put("progress", "chosen", [1]), r"progress\.chosen\[0\]: expected 3 values"),
+    (put("progress", "compared", [1]), r"progress\.compared\[0\]: expected 2 values"),
+    (put("progress", "compared", [0, None]), r"progress\.compared must be a whole number of at least 1"),
+    (put("progress", "alive", 3), r"progress\.alive\[0\]: expected 2 values"),
+    (put("progress", "alive", [100, [1] * 65]), r"progress\.alive: expected a list of at most 64 numbers"),
+    (put("progress", "alive", [100, ["x"]]), r"progress\.alive must be a finite number, not 'x'"),
+    (put("clock", "is_told", 1), r"clock\.is_told: expected true or false, not 1"),
     (put("open", 7), "open: expected a list, not 7"),
     (put("open", 0, [1, 2]), r"open\[0\]: expected 9 values, not \[1, 2\]"),
     (put("open", 1, 4, 4999), r"open\[1\]: 4999 is not the number of an open decision"),
@@ -986,10 +992,9 @@ def test_memory_follows_the_arms_kept_while_decisions_are_open():
 
 def test_pruning_is_not_done_at_every_ask(monkeypatch):
     calls = []
-    policy = ma.Subsample(base=ma.Greedy(), beta=1.0, arms=6000, horizon=10_000)
-    kept_arms = type(policy).kept_arms
-    monkeypatch.setattr(type(policy), "kept_arms", lambda self, state: calls.append(1) or kept_arms(self, state))
-    bandit = ma.Bandit(policy, 1)
+    keep_only = catalogue.Catalogue.keep_only
+    monkeypatch.setattr(catalogue.Catalogue, "keep_only", lambda *args: calls.append(1) or keep_only(*args))
+    bandit = ma.Bandit(ma.Subsample(base=ma.Greedy(), beta=1.0, arms=6000, horizon=10_000), 1)
     bandit.ask(6000)
     assert len(bandit._catalogue.arms) == 6000
     assert 1 <= len(calls) <= 4

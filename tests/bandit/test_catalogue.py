@@ -1,13 +1,18 @@
 """Items with keys: how they are given, in what order they come, and how they go and come back."""
 
+import datetime
+import enum
 import itertools
 import math
+import uuid
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import manyarms as ma
 from manyarms.bandit import catalogue
+from manyarms.bandit.journal import line_of
 from tests.bandit.test_bandit import LIVE, label, refused
 
 GREEDY = ma.Subsample(ma.Greedy(), beta=1.0, arms=4, horizon=1000)
@@ -338,3 +343,179 @@ def test_out_of_stock_raises_if_that_is_said_and_nothing_is_changed():
     refused(bandit, ma.NoMoreItems, r"a fresh item is needed, but none of the 2 items is left", bandit.ask)
     bandit.add(["c"])
     assert bandit.ask().key == "c"
+
+
+# Items that are known from elsewhere, and not here yet.
+
+ABSENT = [ma.Forager(), GREEDY, ma.Elimination(beta=1.0), ma.UniformPlay()]
+
+
+def shown(bandit, asks, **wish):
+    """Keys that were asked for; nothing pays."""
+    found = set()
+    for _ in range(asks):
+        decision = bandit.ask(**wish)
+        found.add(decision.key)
+        bandit.tell(decision, 0.0)
+    return found
+
+
+def states_of(bandit):
+    return dict(bandit.table()[["key", "state"]].values.tolist())
+
+
+@pytest.mark.parametrize("policy", ABSENT, ids=label)
+def test_news_are_kept_for_an_item_that_comes_with_a_deploy(policy, tmp_path):
+    bandit = bandit_of(["a", "b"], policy, journal=tmp_path / "journal")
+    bandit.hear([["x", 10, 3.0], ["y", 0, 0.0]])
+    assert states_of(bandit) == {"a": "fresh", "b": "fresh", "x": "absent", "y": "absent"}
+    assert shown(bandit, 8) == {"a", "b"}
+    bandit.hear([["x", 2, 1.0]])
+    with pytest.raises(ma.NoMoreItems, match="are known from elsewhere only"):
+        bandit.ask(among=["x"])
+    bandit.close()
+    bandit = ma.Bandit.recover(tmp_path / "journal", items=["a", "b", "x"])
+    assert bandit.missing == []
+    assert bandit.table().set_index("key").loc["x", "plays"] == 12
+    assert states_of(bandit)["y"] == "absent"
+    assert "x" in shown(bandit, 30)
+
+
+@pytest.mark.parametrize("policy", ABSENT, ids=label)
+@pytest.mark.parametrize("restored", ["", "load", "recover"])
+def test_news_are_kept_for_an_item_that_an_iterator_gives(policy, restored, tmp_path):
+    items = ["a", "b", "x", "y"]
+    bandit = bandit_of(iter(items), policy, journal=tmp_path / "journal")
+    bandit.hear([["x", 10, 3.0]])
+    bandit.save(tmp_path / "snapshot")
+    if restored:
+        bandit.close()
+        read = {"load": (ma.Bandit.load, "snapshot"), "recover": (ma.Bandit.recover, "journal")}
+        bandit = read[restored][0](tmp_path / read[restored][1], items=iter(items))
+    assert shown(bandit, 1, among=["x"]) == {"x"}
+    assert "x" in shown(bandit, 200)
+    if policy in (ma.Forager(), ma.UniformPlay()):
+        assert shown(bandit, 100) == set(items)
+    if restored != "load":  # what it took from the iterator is in the journal
+        before = bandit.to_json()["items"]
+        bandit.close()
+        assert ma.Bandit.recover(tmp_path / "journal").to_json()["items"] == before
+
+
+@pytest.mark.parametrize("comes", ["add", "iterator", "deploy"])
+def test_an_absent_item_comes_into_its_segment(comes, tmp_path):
+    segments = {"odd": lambda key: key % 2 == 1}
+    bandit = bandit_of([0, 2], segments=segments)
+    bandit.hear([[1, 10, 3.0]])
+    with pytest.raises(ma.NoMoreItems):
+        bandit.ask(segment="odd")
+    if comes == "deploy":
+        bandit = ma.Bandit.from_json(bandit.to_json(), items=[0, 1, 2], segments=segments)
+    else:
+        bandit.add([1] if comes == "add" else iter([1]))
+    assert bandit.ask(segment="odd").key == 1
+
+
+def test_what_is_known_of_an_absent_item_is_learned_once():
+    heard, observed = (ma.Bandit(ma.Forager(), 1, items=["a"]) for _ in range(2))
+    heard.hear([["x", 50, 20.0]])
+    heard.add(["x"])
+    observed.add(["x"])
+    observed.observe("x", 50, 20.0)
+    for bandit in (heard, observed):
+        assert bandit.ask(among=["x"]).key == "x"
+    one, other = heard.explain(), observed.explain()
+    assert one["rounds"] == other["rounds"]
+    assert one["reservoir"] == other["reservoir"]
+
+
+def test_words_of_an_editor_hold_for_an_absent_item_too():
+    bandit = bandit_of(["a"])
+    bandit.hear([["x", 1, 1.0], ["y", 1, 1.0], ["z", 1, 1.0]])
+    bandit.withdraw("x")
+    bandit.pause("y")
+    bandit.restore("z")
+    assert states_of(bandit) == {"a": "fresh", "x": "withdrawn", "y": "paused", "z": "fresh"}
+    bandit = ma.Bandit.from_json(bandit.to_json(), items=["a", "x", "y", "z"])
+    assert states_of(bandit) == {"a": "fresh", "x": "withdrawn", "y": "paused", "z": "fresh"}
+    assert shown(bandit, 10) == {"a", "z"}
+
+
+def test_a_process_that_ends_while_it_hears_shows_nothing_that_is_not_here(tmp_path):
+    path = tmp_path / "journal"
+    bandit = bandit_of(["a"], ma.Forager(), journal=path)
+    bandit.hear([["x", 10, 3.0]])
+    bandit.close()
+    lines = path.read_bytes().splitlines(keepends=True)
+    for cut in range(1, len(lines) + 1):
+        path.write_bytes(b"".join(lines[:cut]))
+        assert shown(ma.Bandit.recover(path), 20) == {"a"}
+
+
+def test_a_journal_of_before_is_read_as_it_was_written(tmp_path):
+    path = tmp_path / "journal"
+    bandit_of(["a"], ma.Forager(), journal=path).close()
+    with path.open("ab") as file:
+        for event in (["unseen", "x"], ["observe", "x", 10, 3.0], ["set aside", "x", "withdrawn"]):
+            file.write(line_of(event))
+    bandit = ma.Bandit.recover(path)
+    assert states_of(bandit) == {"a": "fresh", "x": "withdrawn"}
+    bandit.add(["x"])
+    assert bandit.table().set_index("key").loc["x", ["state", "plays"]].tolist() == ["fresh", 10]
+
+
+def test_what_was_missing_is_back_when_it_is_given_again():
+    bandit = bandit_of(["a", "b"])
+    for items in (["a", "b"], iter(["a", "b"])):
+        without = ma.Bandit.from_json(bandit.to_json(), items=["a"])
+        assert without.missing == ["b"]
+        again = ma.Bandit.from_json(without.to_json(), items=items)
+        assert shown(again, 6) == {"a", "b"}
+        assert again.missing == []
+
+
+def test_a_paused_item_is_restored_not_added():
+    bandit = bandit_of(["a", "b"])
+    bandit.pause("a")
+    words = "'a' is there already, and nothing was added; that item is paused: Bandit.restore brings it back. Else give"
+    refused(bandit, ValueError, words, lambda: bandit.add(["c", "a"]))
+    bandit.add(["a", "c"], same_key="merge")
+    assert states_of(bandit) == {"a": "paused", "b": "fresh", "c": "fresh"}
+
+
+# Keys of other types.
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        uuid.UUID(int=5),
+        datetime.date(2024, 5, 1),
+        b"x",
+        ("a", "b", uuid.UUID(int=5)),
+        Fraction(1, 2),
+        ("a", "b", (b"x",)),
+    ],
+)
+def test_keys_that_cannot_be_kept_are_refused_at_once(key):
+    words = r"the key .* is of the type (UUID|date|bytes|Fraction), which .* such as str\(key\).*: \(str\(key\), item\)"
+    for items in ([key], [(key, "payload")], {key: "payload"}):
+        with pytest.raises(TypeError, match=words):
+            bandit_of(items)
+    bandit = bandit_of(["a"])
+    refused(bandit, TypeError, words, lambda: bandit.hear([(key, 1, 1.0)]))
+    with pytest.raises(TypeError, match=words):
+        bandit_of(iter([key])).ask()
+    with pytest.raises(TypeError, match=words):
+        ma.Bandit.from_history(ma.Forager(), [(key, 1, 1.0)], seed=1)
+
+
+class Colour(enum.IntEnum):
+    RED = 3
+
+
+def test_numbers_and_texts_of_other_types_are_keys(tmp_path):
+    bandit = bandit_of([Colour.RED, np.str_("a"), np.int64(5), (np.int64(1), np.str_("b"), "c")], ma.UniformPlay())
+    bandit.save(tmp_path / "snapshot")
+    loaded = ma.Bandit.load(tmp_path / "snapshot")
+    assert set(loaded._catalogue.items) == set(bandit._catalogue.items) == {3, "a", 5, (1, "b", "c")}

@@ -6,18 +6,23 @@ import random
 import pytest
 
 import manyarms as ma
-from tests.reference.catalogue import HERE, PAUSED, WITHDRAWN, CatalogueModel
+from tests.reference.catalogue import HERE, PAUSED, WITHDRAWN, Known
+from tests.reference.live_catalogue import ABSENT, LiveCatalogueModel
 
 SEGMENTS = {"even": lambda key: key % 2 == 0, "few": lambda key: key % 7 == 3}
 REWARDS = (0.0, 0.25, 0.5, 1.0)  # sums of these are exact
 MOST_ITEMS = 60
+MOST_HEARD_OF = 40  # beside those
 FULL_LOOK = 20  # operations from one look at everything to the next
 FORGETFUL = 400  # decisions of the past that the model is asked about
 
 
+GONE = Known(state=WITHDRAWN)
+
 WEIGHTS = {
     "ask": 40, "tell": 40, "tell_the_newest": 20, "forget": 5, "correct": 5, "expire": 4, "add": 4, "withdraw": 4,
     "pause": 4, "restore": 9, "observe": 3, "warm": 1, "save_and_load": 1, "recover": 2, "repeat": 3, "refused": 5,
+    "supply": 4, "hear": 3, "news": 2,
 }  # fmt: skip
 """How often each operation is done."""
 
@@ -31,24 +36,54 @@ def without_scratch(bandit):
     return values
 
 
+class Source:
+    """An iterator of what is to come in the model, which notes what it gave; it may have more later."""
+
+    def __init__(self, model):
+        self.model, self.given = model, []
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        for key in list(self.model.to_come):
+            if key in self.given:
+                continue
+            if self.model.items.get(key, GONE).state not in (HERE, PAUSED):
+                self.given.append(key)
+                return key
+            self.model.to_come.remove(key)  # it would be refused
+        raise StopIteration
+
+
 class Everything:
     """A bandit and the model do the same; the bandit writes a journal, dies and is recovered, is saved and loaded."""
 
     def __init__(self, policy, seed, folder, **terms):
         self.dice = random.Random(seed)
-        self.folder, self.files, self.now, self.fresh = folder, 0, 0.0, 12
+        self.folder, self.files, self.now, self.fresh, self.heard_of = folder, 0, 0.0, 12, 0
         model_terms = {name: terms.get(name) for name in ("pending", "timeout", "on_timeout")}
-        self.model = CatalogueModel(range(self.fresh), SEGMENTS, **model_terms, correctable=terms.get("correctable", 0))
+        self.model = LiveCatalogueModel([], SEGMENTS, **model_terms, correctable=terms.get("correctable", 0))
         self.journal = self.new_file("journal")
-        self.bandit = ma.Bandit(
-            policy,
-            seed,
-            items=list(range(self.fresh)),
-            segments=SEGMENTS,
-            clock=self.clock,
-            journal=self.journal,
-            **terms,
-        )
+        self.source = Source(self.model)
+        terms |= {"segments": SEGMENTS, "clock": self.clock, "journal": self.journal}
+        keys = list(range(self.fresh))
+        if seed % 3 == 0:
+            self.model.add(keys)
+            self.bandit = ma.Bandit(policy, seed, items=keys, **terms)
+            self.bandit.add(self.source)
+        else:  # with a past, of items that are here and of others; from a list, or all from an iterator
+            self.model.add(keys if seed % 3 == 1 else [])
+            self.model.to_come += [] if seed % 3 == 1 else keys
+            past = [(key, 5, 1.25) for key in (3, 7, 12, 13, 14)]
+            for row in past:
+                self.model.hear(*row)
+            self.fresh += 3
+            self.bandit = ma.Bandit.from_history(
+                policy, past, seed, items=keys if seed % 3 == 1 else self.source, **terms
+            )
+            if seed % 3 == 1:
+                self.bandit.add(self.source)
         self.hows, self.refusals = {}, 0
         self.acts = [getattr(self, name) for name, weight in WEIGHTS.items() for _ in range(weight)]
 
@@ -74,7 +109,9 @@ class Everything:
         wish = {}
         kind = self.dice.randrange(8)
         if kind in (0, 4):
-            wish["among"] = [*self.some(8), -5]  # a key that nobody knows is passed over
+            wish["among"] = [*self.some(8), *self.dice.choice(([], [-5], self.model.to_come[:2]))]
+            if not wish["among"]:
+                wish["among"] = [-5]  # a key that nobody knows is passed over
         if kind in (1, 4):
             wish["exclude"] = self.some(30)
         if kind == 2:
@@ -92,17 +129,18 @@ class Everything:
         self.now += self.dice.choice((0.0, 0.0, 0.5, 3.0))
         self.model.look(self.now)
         wish = self.any_wish()
-        eligible = self.model.eligible(wish)
-        if not eligible:
+        if not self.model.eligible(wish) and not self.model.may_be_taken(**wish):
             self.refusals += 1
             with pytest.raises(ma.NoMoreItems):
                 self.bandit.ask(**wish)
+            self.note_what_was_taken()
             return
-        first = self.model.first_untouched(wish)
         decision = self.bandit.ask(**wish)
+        self.note_what_was_taken()
+        first = self.model.first_untouched(wish)
         self.hows[decision.how] = self.hows.get(decision.how, 0) + 1
         known = self.model.items[decision.key]
-        assert decision.key in eligible
+        assert decision.key in self.model.eligible(wish)
         assert decision.item == decision.key
         assert decision.number == self.bandit.asked == len(self.model.decisions) + 1
         assert decision.id not in self.model.decisions
@@ -113,6 +151,11 @@ class Everything:
             assert decision.key == first
         assert not (decision.is_out_of_stock and first is not None)
         self.model.asked(decision, self.now if self.model.timeout is not None else 0.0)
+
+    def note_what_was_taken(self):
+        for key in self.source.given:
+            self.model.take(key)
+        self.source.given.clear()
 
     def tell(self, newest=False):
         self.model.look(self.now)
@@ -155,6 +198,8 @@ class Everything:
     def add(self):
         fresh = range(self.fresh, self.fresh + self.dice.randrange(4)) if len(self.model.items) < MOST_ITEMS else ()
         keys = [*fresh, *(key for key in self.some(2) if self.dice.random() < 0.5)]
+        if self.dice.random() < 0.3:
+            keys = [*fresh, *(key for key, known in self.model.items.items() if known.state == ABSENT)]
         self.dice.shuffle(keys)
         first = self.dice.random() < 0.5
         if self.model.can_add(keys):
@@ -166,6 +211,32 @@ class Everything:
             with pytest.raises(ValueError, match="there already, and nothing was added"):
                 self.bandit.add(keys, first=first)
             assert self.bandit.to_json() == before
+
+    def supply(self):
+        """An iterator has more: new items, and some that are known."""
+        left = MOST_ITEMS - len({*self.model.items, *self.model.to_come})
+        fresh = range(self.fresh, self.fresh + min(self.dice.randrange(4), max(left, 0)))
+        self.fresh += len(fresh)
+        self.model.to_come += [*fresh, *(key for key in self.some(4) if key not in self.model.to_come)]
+
+    def hear(self):
+        """News of items that are here, that are not, and that may come."""
+        rows = []
+        for key in {*self.some(3), *self.model.to_come[:1]}:
+            plays = self.dice.randrange(9)
+            rows.append([key, plays, plays * self.dice.choice(REWARDS)])
+        if self.dice.random() < 0.2 and self.heard_of < MOST_HEARD_OF:
+            rows.append([self.fresh, 4, 1.0])
+            if self.dice.random() < 0.5:
+                self.model.to_come.append(self.fresh)
+            self.fresh += 1
+            self.heard_of += 1
+        self.bandit.hear(rows)
+        for row in rows:
+            self.model.hear(*row)
+
+    def news(self):
+        assert {key: tuple(counts) for key, *counts in self.bandit.news()} == self.model.news()
 
     def withdraw(self):
         key = self.any_key()
@@ -222,6 +293,7 @@ class Everything:
         before = self.bandit.to_json()
         self.bandit = ma.Bandit.load(path, segments=SEGMENTS, clock=self.clock, journal=self.journal)
         assert self.bandit.to_json() == before
+        self.bandit.add(self.source)
         path.unlink()
 
     def recover(self):
@@ -229,6 +301,7 @@ class Everything:
         before = json.dumps(without_scratch(self.bandit))
         self.bandit = ma.Bandit.recover(self.journal, segments=SEGMENTS, clock=self.clock)
         assert json.dumps(without_scratch(self.bandit)) == before
+        self.bandit.add(self.source)
 
     # What always holds.
 
@@ -292,5 +365,6 @@ def test_everything_in_any_order_agrees_with_the_model(seed, tmp_path):
     machine = Everything(policy, seed, tmp_path, **terms)
     machine.run(operations)
     assert machine.refusals > 0
+    assert machine.model.came == {"added", "taken"}
     wanted = {ma.How.PLANNED} | ({ma.How.HOLDOUT} if terms.get("holdout") else set())
     assert wanted <= set(machine.hows)

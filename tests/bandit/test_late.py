@@ -9,7 +9,8 @@ import pytest
 
 import manyarms as ma
 from manyarms import contract
-from manyarms.bandit import kernels, listener
+from manyarms.bandit import catalogue, kernels, listener
+from manyarms.bandit.journal import json_of, line_of
 from manyarms.checks import BUSY_WORLD, examples
 from manyarms.contract import ask, counts, tell
 from manyarms.replication import play_replications, replicate
@@ -234,6 +235,51 @@ def test_a_loaded_bandit_goes_on_with_any_clock(tmp_path):
     twin = copy.copy(other_clock)
     assert twin.to_json() == other_clock.to_json()
     assert next(iter([twin._timeline.clock])) is other_clock._timeline.clock
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+@pytest.mark.parametrize("way", ["load", "recover", "both"])
+def test_a_restored_bandit_refuses_another_clock_too(is_told, way, tmp_path):
+    bandit = ma.Bandit(ma.Forager(), 1, items=range(3), timeout=1e12, on_timeout=0.0, journal=tmp_path / "journal")
+    decision = bandit.ask(now=0) if is_told else bandit.ask()
+    bandit.save(tmp_path / "snapshot")
+    bandit.close()
+    restored = ma.Bandit.load(tmp_path / "snapshot") if way == "load" else ma.Bandit.recover(tmp_path / "journal")
+    if way == "both":
+        restored.close()
+        restored = ma.Bandit.recover(tmp_path / "journal")
+    right, wrong = ({"now": 1.0}, {}) if is_told else ({}, {"now": 1.0})
+    words = (
+        "now was given in earlier calls, and is left out" if is_told else "now was left out in earlier calls, and is"
+    )
+    before = restored.to_json()
+    with pytest.raises(ValueError, match=words):
+        restored.tell(decision.id, 1.0, **wrong)
+    assert restored.to_json() == before
+    assert restored.tell(decision.id, 1.0, **right) is ma.Told.COUNTED
+
+
+def test_a_clock_of_one_s_own_may_be_another_one_after_loading():
+    bandit = ma.Bandit(ONE_BLOCK, 1, timeout=10, clock=lambda: 5.0)
+    bandit.ask()
+    loaded = ma.Bandit.from_json(bandit.to_json())
+    assert "is_told" not in loaded.to_json()["clock"]
+    loaded.ask(now=6.0)
+    assert ma.Bandit.from_json(loaded.to_json(), clock=lambda: 7.0).ask().number == 3
+
+
+def test_a_journal_of_before_does_not_say_where_its_times_come_from(tmp_path):
+    path = tmp_path / "journal"
+    bandit = ma.Bandit(ONE_BLOCK, 1, timeout=10, journal=path)
+    bandit.ask(now=1.0)
+    bandit.close()
+    first, *events = path.read_bytes().splitlines()
+    events = [json_of(line, "") for line in events]
+    assert events[0] == ["time", 1.0, True]
+    path.write_bytes(
+        b"".join([first + b"\n", *(line_of(event[:2] if event[0] == "time" else event) for event in events)])
+    )
+    assert ma.Bandit.recover(path)._timeline.is_told is None
 
 
 # What is refused.
@@ -469,8 +515,8 @@ def test_room_is_made_for_asks_that_are_never_answered(policy):
 
 def test_looking_at_arms_waits_the_longer_the_more_is_open(monkeypatch):
     calls = []
-    kept_arms = ma.UniformPlay.kept_arms
-    monkeypatch.setattr(ma.UniformPlay, "kept_arms", lambda self, state: calls.append(1) or kept_arms(self, state))
+    keep_only = catalogue.Catalogue.keep_only
+    monkeypatch.setattr(catalogue.Catalogue, "keep_only", lambda *args: calls.append(1) or keep_only(*args))
     bandit = ma.Bandit(ma.UniformPlay(), 1)
     bandit.ask(20_000)
     assert len(calls) <= 6

@@ -1,15 +1,19 @@
 """What people see of a live bandit: table, picture, and what it earns against random items."""
 
+import json
 import math
 import random
+import re
 
 import numpy as np
 import pytest
 
 import manyarms as ma
-from manyarms.bandit import looking
+from manyarms.bandit import looking, progress
 from manyarms.bandit.items import Item
 from manyarms.contract import Choice
+from manyarms.policies import insight
+from manyarms.snapshots import checksum
 
 GREEDY = ma.Subsample(ma.Greedy(), beta=1.0, arms=3, horizon=1000)
 
@@ -138,12 +142,12 @@ def test_progress_sums_up_all_asks():
     bandit = ma.Bandit(ma.UniformPlay(), 1)
     for number in range(3000):
         bandit.tell(bandit.ask(), float(number % 2))
-    progress = bandit._progress
-    assert len(progress.spans) <= 512
-    assert progress.width == 8
-    sums = [sum(getattr(span, name) for span in progress.spans) for name in ("asks", "search", "plays", "reward")]
+    found = bandit._progress
+    assert len(found.spans) <= 512
+    assert found.width == 8
+    sums = [sum(getattr(span, name) for span in found.spans) for name in ("asks", "search", "plays", "reward")]
     assert sums == [3000, 3000, 3000, 1500.0]
-    assert all(span.asks == 8 for span in progress.spans[:-1])
+    assert all(span.asks == 8 for span in found.spans[:-1])
 
 
 def test_an_explanation_names_items():
@@ -169,7 +173,7 @@ def test_a_picture_is_drawn(policy, asks):
     before = bandit.to_json()
     figure = bandit.plot()
     figure.canvas.draw()
-    assert len(figure.axes) == 4
+    assert len(figure.axes) == 5
     assert bandit.to_json() == before
 
 
@@ -179,3 +183,174 @@ def test_a_lift_of_next_to_nothing_has_ends():
         bandit.tell(bandit.ask(), 1e-300)
     lift = bandit.lift()
     assert (lift.low, lift.high) == (0.0, math.inf)
+
+
+# A holdout that is changed.
+
+
+def played(bandit, rate, asks, dice):
+    for _ in range(asks):
+        bandit.tell(bandit.ask(), float(dice.random() < rate))
+    return bandit
+
+
+def again(bandit, **terms):
+    return ma.Bandit.from_json(json.loads(json.dumps(bandit.to_json())), **terms)
+
+
+def test_the_lift_of_good_times_is_not_that_of_another_holdout():
+    # Items are all the same, so the ratio is 1; but rates and shares are others in the second period.
+    dice = random.Random(1)
+    bandit = played(ma.Bandit(ma.UniformPlay(), 1, items=range(50), holdout=0.5), 0.5, 3_000, dice)
+    first = bandit.lift()
+    assert first.low < 1.0 < first.high
+    second = played(again(bandit, holdout=0.02), 0.1, 6_000, dice).lift()
+    assert second.low < 1.0 < second.high
+    assert second.decisions + second.held_out == 6_000
+
+
+def test_only_decisions_made_with_the_holdout_are_compared():
+    bandit = ma.Bandit(ma.UniformPlay(), 1, items=range(50), correctable=0)
+    before = bandit.ask(20)
+    bandit = again(bandit, holdout=0.5)
+    for decision in before:
+        bandit.tell(decision.id, 1.0)
+    assert (bandit.lift().decisions, bandit.lift().held_out) == (0, 0)
+    made = bandit.ask(40)
+    changed = again(bandit, holdout=0.1)
+    for decision in made:
+        changed.tell(decision.id, 1.0)
+    assert (changed.lift().decisions, changed.lift().held_out) == (0, 0)
+    none = again(
+        again(bandit, holdout=0.0)
+    )  # what was asked before counts whenever it is told, what is asked now does not
+    for decision in none.ask(10) + made:
+        none.tell(decision.id, 1.0)
+    lift = again(none).lift()
+    assert lift.decisions + lift.held_out == 40
+    assert lift.held_out == sum(one.how is ma.How.HOLDOUT for one in made)
+
+
+def test_a_correction_of_before_is_not_of_this_comparison():
+    policy = ma.SSUCB(beta=1.0, arms=5, horizon=500)
+    bandit = ma.Bandit(policy, 1, items=range(5), holdout=0.5, correctable=100)
+    first = [bandit.ask() for _ in range(20)]
+    for decision in first:
+        bandit.tell(decision, 1.0)
+    bandit = again(bandit, holdout=0.4)
+    for _ in range(20):
+        bandit.tell(bandit.ask(), 1.0)
+    before = bandit.lift()
+    for decision in first:
+        assert bandit.correct(decision.id, 0.0) is ma.Told.CORRECTED
+    assert bandit.lift() == before
+
+
+def test_the_lift_stays_when_there_is_no_holdout_any_more():
+    bandit = played(ma.Bandit(ma.UniformPlay(), 1, items=range(50), holdout=0.5), 0.5, 100, random.Random(1))
+    without = again(bandit, holdout=0.0)
+    assert without.lift() == bandit.lift()
+    played(without, 0.5, 100, random.Random(2))
+    assert again(without).lift() == bandit.lift()
+    fresh = again(without, holdout=0.5)
+    assert (fresh.lift().decisions, fresh.lift().held_out) == (0, 0)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 0.0), (-5.0, 1.0)])
+def test_a_lift_of_losses_says_why_it_has_no_ratio(low, high):
+    bandit = ma.Bandit(ma.UniformPlay(), 1, items=range(5), holdout=0.3, reward_range=(low, high))
+    for _ in range(60):
+        bandit.tell(bandit.ask(), -0.5)
+    lift = bandit.lift()
+    assert math.isnan(lift.ratio)
+    assert str(lift) == (
+        "-0.5 a decision, -0.5 with random items; how many times as much can be said only of averages above 0 "
+        f"({lift.decisions} decisions, {lift.held_out} at random)"
+    )
+
+
+# What has become of items, and of arms.
+
+
+def test_an_item_that_the_policy_never_had_is_not_let_go():
+    bandit = ma.Bandit(ma.Elimination(beta=1.0), 1, items=["seen elsewhere", "b", "c"], holdout=0.999)
+    bandit.observe("seen elsewhere", 50, 5.0)
+    while bandit.explain()["items"] != {"fresh": 3} or bandit.asked < 5:
+        decision = bandit.ask()
+        assert decision.how is ma.How.HOLDOUT
+        bandit.tell(decision, 0.0)
+    for one in (bandit, again(bandit)):
+        assert set(one.table()["state"]) == {"fresh"}
+    one = ma.Bandit(ma.CBT(beta=1.0), 1, items=range(5))
+    for _ in range(60):
+        one.tell(one.ask(), 0.0)
+    one._prune()
+    states = one.table().set_index("key")["state"].to_dict()
+    assert "let go" in states.values()
+    assert again(one).table().set_index("key")["state"].to_dict() == states
+    assert set(again(one, policy=ma.UniformPlay()).table()["state"]) == {"fresh"}
+
+
+def test_how_many_arms_are_alive_is_remembered(monkeypatch):
+    monkeypatch.setattr(progress, "MOST_LOOKS", 8)
+    bandit = ma.Bandit(ma.Elimination(beta=1.0, threshold=0.3), 1, items=range(500))
+    alive = {}
+    for number in range(1, 2000):
+        bandit.tell(bandit.ask(), float(number % 3 == 0))
+        if number % 500 == 0:
+            bandit = again(bandit)
+        alive[number + 1] = len(bandit.policy.kept_arms(bandit._state))
+    found = bandit._progress
+    assert found.step == 400
+    assert len(found.alive) == 5
+    assert found.alive[1:] == [alive[1 + place * 400] for place in range(1, 5)]  # as the ask found them
+    drawn = bandit.plot().axes[2]
+    assert drawn.get_title() == f"arms alive: {alive[2000]} now"
+    assert drawn.lines[0].get_ydata()[-1] == alive[2000]
+
+
+def test_looks_that_an_earlier_snapshot_lacks_are_a_gap():
+    bandit = ma.Bandit(ma.UniformPlay(), 1)
+    for _ in range(300):
+        bandit.ask()
+    values = {key: value for key, value in bandit.to_json().items() if key != "checksum"}
+    values["progress"].pop("alive")
+    loaded = ma.Bandit.from_json(values | {"checksum": checksum(values)})
+    loaded.ask()
+    assert loaded._progress.alive == [None, None, None, 0]  # it keeps none
+    loaded.plot()
+
+
+# Words.
+
+
+def test_somebody_with_items_is_told_of_items():
+    dice = random.Random(1)
+    past = [(f"art{number}", 500, 5 * number) for number in range(40)]
+    bandit = ma.Bandit.from_history(ma.Forager(), past, seed=1)
+    said = [bandit.explain()["in_words"]]
+    for _ in range(300):
+        decision = bandit.ask()
+        bandit.tell(decision, float(dice.random() < 0.2))
+        said.append(bandit.explain()["in_words"])
+    assert "None of its own tries so far was of an item that was good enough." in said[0]
+    assert re.search(r"Good enough are 'art3\d' at ", said[0])
+    assert "Items that were good enough earned " in said[-1]
+    for words in said:
+        assert "earns" in words
+        assert not re.search(r"\b(arms?|coins?|means?|plays?)\b", words), words
+        assert not ("No item was good enough so far" in words and "Good enough" in words)
+    assert "items" in bandit.plot().axes[-1].get_title()
+    assert "arms" in ma.Bandit(ma.Forager(), 1).plot().axes[-1].get_title()
+
+
+@pytest.mark.parametrize("kind", ["still", "resets", "falls", "rises", "wanders"])
+def test_every_change_is_said_of_items(kind):
+    change = {"kind": kind, "rate": 0.004, "in_words": "of arms"}
+    known = {"change": change, "change_of_late": change, "better": 0.25}
+    assert "item" in insight.changes_in_words(known, insight.ITEMS)
+    if kind == "still":
+        other = known | {"change_of_late": change | {"kind": "falls"}}
+        words = "items do not change (of late, it decides as if items lose 0.3 % of what they earn with a try)"
+        assert insight.changes_in_words(other, insight.ITEMS) == words
+    assert insight.changes_in_words(known) == "of arms"

@@ -200,3 +200,41 @@ def test_no_older_snapshot_takes_the_place_of_one_that_was_saved(tmp_path, monke
     for saver in savers:
         saver.join()
     assert ma.Bandit.load(path).told == 2
+
+
+def test_what_was_told_can_be_corrected_for_its_item_after_another_policy_took_over():
+    terms = {"items": range(10), "correctable": 20, "holdout": 0.2}
+    bandit = ma.Bandit(ma.Subsample(ma.UCB(), beta=1.0, arms=6, horizon=1000), 5, **terms)
+    made = bandit.ask(20)
+    for decision in made:
+        bandit.tell(decision, 1.0)
+    values = bandit.to_json()
+    corrected = ma.Bandit.from_json(values, policy=ma.SSUCB(beta=1.0, arms=10, horizon=1000))
+    assert "corrections, still count for their items" in corrected.carried["lost"][1]
+    corrected = ma.Bandit.from_json(corrected.to_json())
+    for decision in made:
+        assert corrected.correct(decision.id, 0.0) is ma.Told.CORRECTED
+    assert corrected.table()["reward"].sum() == 0.0
+    # As if it had been told so before: the policy knows the same of each item.
+    for decision in made:
+        bandit.correct(decision, 0.0)
+    told = ma.Bandit.from_json(bandit.to_json(), policy=ma.SSUCB(beta=1.0, arms=10, horizon=1000))
+    assert corrected.to_json()["state"] == told.to_json()["state"]
+    assert corrected.lift() == told.lift()
+
+
+def test_without_items_another_policy_begins_with_nothing_and_says_so():
+    bandit = ma.Bandit(ma.SSUCB(beta=1.0, arms=5, horizon=100), 5, correctable=20)
+    first = bandit.ask()
+    bandit.tell(first, 1.0)
+    second = bandit.ask()
+    changed = ma.Bandit.from_json(bandit.to_json(), policy=ma.Subsample(ma.UCB(), beta=1.0, arms=6, horizon=1000))
+    assert changed.carried["kept"] == ["the numbers and ids of decisions"]
+    assert (
+        "the 1 that are open will be ignored, and 1 that have a reward cannot be corrected"
+        in changed.carried["lost"][1]
+    )
+    with pytest.raises(KeyError, match="or, without items, another policy has taken over since"):
+        changed.correct(first.id, 0.0)
+    assert changed.tell(second.id, 1.0) is ma.Told.IGNORED
+    assert changed.correct(second.id, 0.0) is ma.Told.IGNORED

@@ -1,10 +1,16 @@
 """What bandits tell each other, and what is stated of how items were chosen."""
 
 import math
+import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import manyarms as ma
+from manyarms.bases.base import Base
+from manyarms.checks import examples
+from manyarms.contract import ask
 
 pytestmark = pytest.mark.once
 
@@ -171,3 +177,27 @@ def test_each_item_is_chosen_as_often_as_is_stated(policy, holdout):
     for key in items:
         off = 4.0 * math.sqrt((1.0 / least - 1.0) / chances[key])
         assert sums[key] / chances[key] == pytest.approx(1.0, abs=off), key
+
+
+def rekeyed(state, key):
+    """The same state with other random numbers to come."""
+    if not isinstance(state, tuple):
+        return state
+    parts = {name: key if name == "key" else rekeyed(getattr(state, name), key) for name in state._fields}
+    return state._replace(**parts)
+
+
+def test_docs_name_the_bases_that_draw_and_do_not_know_with_what_probability():
+    unknown = set()
+    for base in (spec for spec in examples() if isinstance(spec, Base)):
+        bandit = ma.Bandit(ma.Subsample(base, beta=1.0, arms=6, horizon=1000), 3)
+        for number in range(60):
+            decision = bandit.ask()
+            bandit.tell(decision, float((7 * number + decision.arm) % 3 == 0))
+        choices = [ask(rekeyed(bandit._state, np.uint64(2654435761 * key + 99)), 61) for key in range(100)]
+        if len({choice.slot for choice in choices}) > 1 and {choice.probability for choice in choices} == {1.0}:
+            unknown.add(type(base.base if isinstance(base, ma.RestartAt) else base).__name__)
+    assert unknown == {"Thompson", "GaussianThompson"}
+    live = (Path(__file__).parents[2] / "docs" / "live.md").read_text(encoding="utf-8")
+    said = live.partition("**Not a propensity**")[2].partition("\n\n")[0].partition("in whatever policy")[0]
+    assert unknown == set(re.findall(r"`(\w+)`", said))

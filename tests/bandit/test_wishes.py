@@ -1,5 +1,6 @@
 """What one visitor may see: every policy keeps to it, and chooses the best of what is left."""
 
+import collections
 import math
 import random
 
@@ -232,3 +233,19 @@ def test_keys_that_nobody_knows_are_passed_over_and_many_decisions_share_a_wish(
     assert bandit.ask(exclude={"x": 1, "b": 2}.keys()).key in ("a", "c")
     with pytest.raises(ma.NoMoreItems, match=r"\(0 of 2 decisions were made before\)"):
         bandit.ask(2, among=["x"])
+
+
+@pytest.mark.parametrize(
+    ("items", "keys"),
+    [
+        (["a", "b", "c"], np.array(["a", "b"])),
+        ([1, 2, 3], np.array([1, 2])),
+        ([1, 2, 3], [1.0, np.float64(2.0)]),
+        ([True, 5, 7], np.array([True])),
+        ([("a", 1, 2), "x"], [collections.namedtuple("Key", "a b c")("a", 1, 2)]),
+    ],
+)
+def test_keys_of_another_type_that_are_equal_are_the_same(items, keys):
+    bandit = ma.Bandit(ma.UniformPlay(), 1, items=items)
+    assert bandit.ask(among=keys).key in list(keys)
+    assert bandit.ask(exclude=keys).key not in list(keys)

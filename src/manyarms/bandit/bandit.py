@@ -17,7 +17,7 @@ from . import history, looking, saving
 from .catalogue import Catalogue, checked_same_key, checked_segments
 from .chooser import Chooser
 from .decisions import Decision, How, NoMoreItems, Told
-from .items import PAUSED, WITHDRAWN, Item, Predicate, entries_of, is_finite, key_to_json
+from .items import ABSENT, PAUSED, WITHDRAWN, Item, Predicate, entries_of, is_finite, key_to_json
 from .journal import Journal
 from .kernels import make_ready
 from .listener import FIRST_ROUNDS
@@ -44,9 +44,9 @@ class Bandit(Chooser, TakesTurns):
     seed
         A whole number from 0 to 2^64 - 1; a random one if left out.
     items
-        What the arms stand for, each with a key: texts or other hashable things, which are their own keys; tuples of a
-        key and a payload; or a dictionary of payloads by key. A list is looked through at once, an iterator as its
-        items are needed: it may be endless, and may have more later.
+        What the arms stand for, each with a key: texts, whole numbers or tuples of these, which are their own keys;
+        tuples of a key and a payload; or a dictionary of payloads by key. A list is looked through at once, an iterator
+        as its items are needed: it may be endless, and may have more later.
     segments
         Names for groups of items that are asked for often, each with a function that says of an item, as a decision
         shows it, whether it is one of them. It is called once for each item.
@@ -352,7 +352,7 @@ class Bandit(Chooser, TakesTurns):
             self._defer_newest()
             del self._open.deferred[number]
             self._remember(one, value)
-            is_counted = True
+            is_counted = self._catalogue.has_items  # without, it was for an arm of another policy before this one
         else:
             is_counted = self._answer(number, value)
         self._close(one, value)
@@ -393,8 +393,9 @@ class Bandit(Chooser, TakesTurns):
         if number not in self._remembered.told:
             raise KeyError(
                 f"Bandit.correct: decision {number} is not among the last {self.correctable} that were given a "
-                "reward: it had none (forgotten, or timed out without pending and on_timeout), or it was longer ago; "
-                "remember more of them: Bandit(…, correctable=…)"
+                "reward: it had none (forgotten, or timed out without pending and on_timeout), it was longer ago "
+                "(remember more of them: Bandit(…, correctable=…)), or, without items, another policy has taken over "
+                "since"
             )
         self._have_room(self._rounds_needed())
         with self._deed:
@@ -405,11 +406,12 @@ class Bandit(Chooser, TakesTurns):
     def _correct(self, number: int, value: float) -> Told:
         self._defer_newest()
         one = self._remembered.told[number]
-        is_counted = True
+        item = self._item_behind(one.key, one.choice.arm)
+        is_counted = item is not None
         if one.choice.slot >= 0:
             is_counted = self._heard(self._kernels.correct(self._held, one.choice, one.reward, value))
         self._remembered.told[number] = one._replace(reward=value)
-        if (item := self._item_behind(one.key, one.choice.arm)) is not None:
+        if item is not None:
             more = value - one.reward
             if one.choice.slot < 0:
                 self._recall(item, 0, more)
@@ -446,7 +448,7 @@ class Bandit(Chooser, TakesTurns):
         reading = self._timeline.reading(now)
         self._have_room(self._rounds_needed())
         with self._deed:
-            self._write("time", reading)
+            self._write("time", reading, self._timeline.source)
             return self._look_at_clock(reading)
 
     @deed
@@ -528,11 +530,13 @@ class Bandit(Chooser, TakesTurns):
         Parameters
         ----------
         items
-            As for ``Bandit(items=…)``. An item that was withdrawn comes back with what is known of it.
+            As for ``Bandit(items=…)``. An item that was withdrawn, or is known from elsewhere, comes with what is known
+            of it.
         first
             Whether they come before all that wait, in their order; else after them.
         same_key
-            What a key is that is there already: as for ``Bandit(same_key=…)``, or as was said there if left out.
+            What a key is that is there already: as for ``Bandit(same_key=…)``, or as was said there if left out. An
+            item that is paused stays paused.
 
         Examples
         --------
@@ -580,7 +584,7 @@ class Bandit(Chooser, TakesTurns):
 
     @one_at_a_time
     def pause(self, key: Hashable) -> None:
-        """Do not ask for an item until it is restored; the policy keeps what it knows of it.
+        """Do not ask for an item until it is restored, whatever is added; the policy keeps what it knows of it.
 
         One that was withdrawn stays so.
 
@@ -602,7 +606,7 @@ class Bandit(Chooser, TakesTurns):
     @deed
     def _put_aside(self, item: Item, state: str) -> None:
         self._catalogue.withdraw(item, state)
-        if state == WITHDRAWN:
+        if item.is_gone:
             self._release(item)
 
     @one_at_a_time
@@ -663,11 +667,15 @@ class Bandit(Chooser, TakesTurns):
     @deed
     def _observe(self, key: Hashable, plays: int, total: float) -> None:
         item = self._catalogue.items[key]
+        is_first = item.plays == 0
         item.add(plays, total, total)  # squares as those of coins: at most that
         if item.arm is not None:
             self._recall(item, plays, total)
         elif item.is_waiting and item.is_here:
             self._adopt(item)
+        elif item.state == ABSENT and is_first and self._has_kernel("release"):
+            self._adopt(item)  # so the policy learns what items are like; the slot is for others again
+            self._release(item)
 
     def _adopt(self, item: Item) -> None:
         """Make an arm of an item of which something is known, if the policy can make use of that."""
@@ -720,7 +728,8 @@ class Bandit(Chooser, TakesTurns):
     def hear(self, news: Iterable[Any]) -> None:
         """The ``news`` of another bandit: observe all of it.
 
-        Of items that are not here, it teaches what items are like, and is kept until they are added.
+        Of items that are not here, it teaches `Forager` what items are like, and is kept until they are: added, given
+        by an iterator, or among the items of a bandit that is restored.
 
         Parameters
         ----------
@@ -740,7 +749,7 @@ class Bandit(Chooser, TakesTurns):
         """
         if not self._catalogue.has_items:
             raise ValueError("Bandit.hear: this bandit has no items; give them: Bandit(…, items=…)")
-        history.tell(self, history.observations(history.with_keys(news), may_be_empty=True), are_all_here=False)
+        history.tell(self, history.observations(history.with_keys(news), by=history.HEAR), are_all_here=False)
 
     @classmethod
     def from_history(
@@ -767,7 +776,7 @@ class Bandit(Chooser, TakesTurns):
             What the columns are called, by ``item``, ``plays`` and ``reward``, if not as usual.
         terms
             All else that a new bandit takes. ``items``, if given, are those there are now: items of the past that are
-            not among them teach what items are like, and are withdrawn.
+            not among them teach `Forager` what items are like, and what is known of them is kept until they are here.
 
         Examples
         --------
@@ -897,10 +906,10 @@ class Bandit(Chooser, TakesTurns):
     def table(self) -> Any:
         """All items with what is known of them, the most asked for of late first: a pandas frame.
 
-        Its columns: ``key``; ``state`` (fresh, known, let go, paused, withdrawn); ``asks``; ``plays`` and ``reward``,
-        those told and those observed; ``rate`` with an interval that holds it with probability 0.95 (``low``,
-        ``high``), as if it had never changed; ``age``, the asks since it was first asked for; ``recent``, its share of
-        the last thousand asks or so.
+        Its columns: ``key``; ``state`` (fresh, known, let go, paused, withdrawn, absent); ``asks``; ``plays`` and
+        ``reward``, those told and those observed; ``rate`` with an interval that holds it with probability 0.95
+        (``low``, ``high``), as if it had never changed; ``age``, the asks since it was first asked for; ``recent``, its
+        share of the last thousand asks or so.
 
         Examples
         --------
@@ -917,14 +926,16 @@ class Bandit(Chooser, TakesTurns):
     def plot(self) -> Any:
         """How it has been doing and what it believes, drawn: a figure of matplotlib.
 
-        Reward and share of search over time, the items asked for most of late with their intervals, and, of `Forager`,
-        what items are like as far as it knows.
+        Reward, share of search and number of arms alive over time, the items asked for most of late with their
+        intervals, and, of `Forager`, what items are like and how they change, as far as it knows.
         """
         return looking.plot(self)
 
     @one_at_a_time
     def lift(self) -> looking.Lift:
         """What it earns against random items, measured by its holdout.
+
+        It is of decisions since the holdout was last changed; if there is none any more, of those while there was one.
 
         Examples
         --------
@@ -973,7 +984,7 @@ class Bandit(Chooser, TakesTurns):
         items
             The items there are now, if they have payloads, or if there are others than before: those it knows are
             found by their keys, others are new. Those that it knows and that a list lacks are paused, and in
-            ``missing``.
+            ``missing``; what was missing and is given again is back.
         policy
             Go on with this one. What could be carried over, and what is lost, is in ``carried``.
         segments
@@ -983,7 +994,8 @@ class Bandit(Chooser, TakesTurns):
         journal, fsync
             As for a new bandit.
         settings
-            Any of ``holdout``, ``timeout``, ``on_timeout`` and ``on_empty``, if they are to be others than before.
+            Any of ``holdout``, ``timeout``, ``on_timeout`` and ``on_empty``, if they are to be others than before. With
+            another holdout, ``lift`` begins anew.
         """
         values = saving.read(path)
         bandit = cls.from_json(values, items, policy=policy, segments=segments, clock=clock, **settings)

@@ -14,11 +14,11 @@ from typing import Any
 from ..snapshots import SnapshotError, rows_from_json
 from ..specs import count, number
 from .items import (
+    ABSENT,
     AFTER_FRESH,
     HERE,
     PAUSED,
     STATES,
-    WITHDRAWN,
     Item,
     Pool,
     Predicate,
@@ -113,7 +113,7 @@ class Catalogue:
 
     def _refuse_repeats(self, keys: Iterable[Hashable]) -> None:
         def is_there(key: Hashable) -> bool:
-            return key in self.items and self.items[key].state != WITHDRAWN and key not in self.missing
+            return key in self.items and not self.items[key].is_gone and key not in self.missing
 
         self._refuse_twice(keys, is_there)
 
@@ -121,42 +121,58 @@ class Catalogue:
         seen: set[Hashable] = set()
         for key in keys:
             if key in seen or is_there(key):
+                is_paused = key in self.items and self.items[key].state == PAUSED
                 raise ValueError(
-                    f"Bandit: the key {key!r:.80} is there already, and nothing was added; give each item a key of its "
-                    "own, or say same_key='merge' (to Bandit, or to add): then the same key is the same item"
+                    f"Bandit: the key {in_short(key)} is there already, and nothing was added; "
+                    + ("that item is paused: Bandit.restore brings it back. Else " if is_paused else "")
+                    + "give each item a key of its own, or say same_key='merge' (to Bandit, or to add): then the same "
+                    "key is the same item"
                 )
             seen.add(key)
 
     def enter(self, key: Hashable, payload: Any, first: bool = False) -> None:
-        """One item of a list; if its key is known, that one, which is here again if it was withdrawn or missing."""
+        """One item of a list; if its key is known, that one, which is here now unless it was paused by hand."""
         item = self.items.get(key)
         if item is None:
             self._enter_new(Item(key, payload), first)
             return
         item.is_lasting = True
+        if item.is_gone or key in self.missing:
+            self._enter_known(item, payload, first)
+            return
         self.show(item, payload)
-        if item.state == WITHDRAWN or key in self.missing:
-            self.bring_back(item, first)
-        elif first and item.is_waiting:
+        if first and item.is_waiting:
             self.put(item, first)
 
     def enter_taken(self, key: Hashable, payload: Any) -> None:
         """One item of an iterator, which does not bring back what was withdrawn."""
-        if key in self.items:
-            self.show(self.items[key], payload)
-            if key in self.missing:
-                self.bring_back(self.items[key])
-            return
-        item = Item(key, payload)
-        item.is_lasting = False
-        self._enter_new(item, first=False)
+        item = self.items.get(key)
+        if item is None:
+            item = Item(key, payload)
+            item.is_lasting = False
+            self._enter_new(item, first=False)
+        elif self.is_new(key):
+            if item.state == ABSENT:
+                item.is_lasting = False
+            self._enter_known(item, payload, first=False)
+        else:
+            self.show(item, payload)
 
-    def enter_unseen(self, key: Hashable) -> None:
-        """One item of the past, of which nobody knows what it stands for: it is in no segment."""
-        item = self.items[key] = Item(key)
+    def enter_absent(self, key: Hashable) -> None:
+        """One item of the past, or of the news of others, that is not here: nobody knows what it stands for."""
+        self.items[key] = Item(key)
+        self.items[key].state = ABSENT
         self.kinds.add(kind_of(key))
-        self.here.add(item)
-        self.put(item, first=False)
+
+    def is_new(self, key: Hashable) -> bool:
+        """Whether an iterator's item with this key is one that was not here yet, or has been missing."""
+        return key not in self.items or key in self.missing or self.items[key].state == ABSENT
+
+    def _enter_known(self, item: Item, payload: Any, first: bool) -> None:
+        """One that is here from now on, with what is known of it; until now, it may have been in no segment."""
+        item.payload = item.payload if payload is None else payload
+        self.sort_in(item)
+        self.bring_back(item, first)
 
     def _enter_new(self, item: Item, first: bool) -> None:
         if self.segments:
@@ -218,14 +234,15 @@ class Catalogue:
         """The next new item of a source, which waits now; None if there is none at the moment."""
         for entry in itertools.islice(source, LOOK_AHEAD):
             key, payload = key_and_payload(entry)
-            is_known = key in self.items
-            if is_known and self.same_key == "refuse":
+            is_new = self.is_new(key)
+            if not is_new and self.same_key == "refuse":
                 self._refuse_repeats([key])
             self.segments_of(key if payload is None else payload)  # or an error, before anything is changed
             self.on_taken(key)
             self.enter_taken(key, payload)
-            if not is_known:
-                return self.items[key]
+            item = self.items[key]
+            if is_new and item.is_waiting and not item.asks:
+                return item
         return None
 
     def has_waiting(self) -> bool:
@@ -240,14 +257,18 @@ class Catalogue:
         found = next(iter(queue), None) if wish is None else wish.first(queue, self.items.get)
         if not self.sources or (found is not None and not found.asks):
             return found
-        if wish is not None and wish.among is not None and all(key in self.items for key in wish.among):
+        if self._are_all_here(wish):
             return found
         return self._first_taken(wish) or found  # items that come round again do so behind fresh ones
+
+    def _are_all_here(self, wish: Wish | None) -> bool:
+        """Whether no iterator can have one of the few items that are wanted."""
+        return wish is not None and wish.among is not None and not any(map(self.is_new, wish.among))
 
     def _first_taken(self, wish: Wish | None) -> Item | None:
         """The first item of those that are not taken yet that may be asked for; those before it wait."""
         for source in list(self.sources):
-            while len(self.waiting.fresh.places) < LOOK_AHEAD:
+            while len(self.waiting.fresh.places) < LOOK_AHEAD and not self._are_all_here(wish):
                 item = self.take(source)
                 if item is None:  # an iterator that had an end may have more later, but for those of Python's own
                     if isinstance(source, FINISHED_FOR_GOOD):
@@ -286,7 +307,7 @@ class Catalogue:
         item.arm = None
         if not self.has_items:
             return
-        if item.state != WITHDRAWN:
+        if not item.is_gone:
             self.put(item, first=False)
         if not item.is_lasting:
             self.let_go[item.key] = item
@@ -408,7 +429,7 @@ class Catalogue:
             self.sources.append(KnownAgain(self, iter(entries_of(items))))
             return
         for key, payload in pairs:
-            if key in self.missing or key not in self.items:
+            if self.is_new(key):
                 self.enter(key, payload)
         missing = [
             key for key, item in self.items.items() if key not in given and (item.is_here or key in self.missing)
@@ -419,7 +440,7 @@ class Catalogue:
 
 
 class KnownAgain:
-    """The new ones of some items, from an iterator; those that are known get their payloads as it passes them."""
+    """The new ones of some items, from an iterator; those that are here get their payloads as it passes them."""
 
     def __init__(self, catalogue: Catalogue, entries: Iterator[Any]) -> None:
         self.catalogue, self.entries = catalogue, entries
@@ -430,10 +451,9 @@ class KnownAgain:
     def __next__(self) -> Any:
         while True:
             key, payload = key_and_payload(next(self.entries))
-            item = self.catalogue.items.get(key)
-            if item is None:
+            if self.catalogue.is_new(key):
                 return key, payload
-            self.catalogue.show(item, payload)
+            self.catalogue.show(self.catalogue.items[key], payload)
 
 
 def checked_same_key(same_key: Any) -> str:
@@ -459,11 +479,15 @@ def checked_segments(segments: Any) -> dict[str, Predicate]:
 
 ITEM_FIELDS = 11
 
+NEVER = -1
+"""In the place of an arm: there was never one, though the item was asked for or observed."""
+
 
 def item_to_json(item: Item) -> list[Any]:
     """What is known of an item."""
+    arm = NEVER if (item.asks or item.plays) and not item.had_arm else item.arm
     return [
-        key_to_json(item.key), item.state, item.arm, item.asks, item.first_ask, item.last_ask, item.plays, item.reward,
+        key_to_json(item.key), item.state, arm, item.asks, item.first_ask, item.last_ask, item.plays, item.reward,
         item.squares, item.recent, item.is_lasting,
     ]  # fmt: skip
 
@@ -475,10 +499,11 @@ def item_from_json(row: list[Any], where: str) -> Item:
     if state not in STATES:
         raise SnapshotError(f"{where}.state: expected one of {', '.join(STATES)}, not {state!r:.60}")
     item.state = state
-    item.arm = None if arm is None else count("snapshot", f"{where}.arm", arm, least=0)
+    item.arm = None if arm is None or arm == NEVER else count("snapshot", f"{where}.arm", arm, least=0)
     names: Iterable[tuple[str, Any]] = (("asks", asks), ("first_ask", first), ("last_ask", last), ("plays", plays))
     for name, value in names:
         setattr(item, name, count("snapshot", f"{where}.{name}", value, least=0))
+    item.had_arm = item.arm is not None or (arm is None and bool(item.asks or item.plays))
     item.reward = number("snapshot", f"{where}.reward", reward)
     item.squares = number("snapshot", f"{where}.squares", squares)
     item.recent = number("snapshot", f"{where}.recent", recent)

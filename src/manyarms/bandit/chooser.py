@@ -58,7 +58,7 @@ class Chooser(Listener):
     def _begin(self) -> None:
         super()._begin()
         self._ids = Ids()
-        self._progress = Progress()
+        self._progress = Progress(bool(self.holdout))
         self._is_supplied = True  # whether the policy thinks that there are fresh items
         self._stock_seen = (0, 0)  # how the stock was when it was last looked at for that
         self._arms_seen = 0  # how many arms had been drawn when let-go ones were last looked for
@@ -262,8 +262,8 @@ class Chooser(Listener):
             keys = len(wish.among)
             return f"no item has any of the {keys:,} keys of among. Nothing is lost: add items, or ask for others"
         return (
-            f"none of the {len(items):,} items may be asked for: they were withdrawn or paused, or this ask excludes "
-            "them. Nothing is lost: add items, or ask for others"
+            f"none of the {len(items):,} items may be asked for: they were withdrawn or paused, are known from "
+            "elsewhere only, or this ask excludes them. Nothing is lost: add items, or ask for others"
         )
 
     def _number_here(self, wish: Wish | None) -> int:
@@ -300,7 +300,8 @@ class Chooser(Listener):
         if item.is_waiting:  # asked for outside of the policy, or at random: others have their turn
             self._catalogue.put(item, first=False)
         self._open.add(Open(choice, asked.key, asked.how, self._timeline.time))
-        self._progress.add_ask(number, is_search=is_new)
+        if self._progress.add_ask(number, is_new):
+            self._progress.look(number, len(self.policy.kept_arms(self._held)))
         if len(self._catalogue.arms) >= self._catalogue.pruning:
             self._prune()
         return Decision(
@@ -333,7 +334,9 @@ class Chooser(Listener):
         """Let an arm stand for an item; the policy hears what is known of that from elsewhere."""
         item = self._catalogue.bind(arm, key)
         if item.plays and self._has_kernel("recall"):
-            self._changed(recall(self._state, slot, item.plays, item.reward, item.asks == 0))
+            is_news = item.asks == 0 and not item.had_arm
+            self._changed(recall(self._state, slot, item.plays, item.reward, is_news))
+        item.had_arm = True
         return item
 
     def _has_kernel(self, name: str) -> bool:
@@ -387,7 +390,7 @@ class Chooser(Listener):
                 self._catalogue.early_news.append((round, item.key, plays, reward))
                 if len(self._catalogue.early_news) > 2 * len(self._open) + MANY:
                     self._ripen_news()
-        self._progress.add_reward(round, how == How.HOLDOUT, bool(self.holdout), plays, reward, squares)
+        self._progress.add_reward(round, how == How.HOLDOUT, plays, reward, squares)
 
     def _ripen_news(self) -> None:
         """Add up what is known of decisions before the oldest that is open: of later ones, good news comes first."""

@@ -6,12 +6,17 @@ import numbers
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from ..snapshots import SnapshotError
 
-HERE, PAUSED, WITHDRAWN = "here", "paused", "withdrawn"
-"""What may become of an item: only those that are here are asked for."""
+HERE, PAUSED, WITHDRAWN, ABSENT = "here", "paused", "withdrawn", "absent"
+"""What may become of an item: only those that are here are asked for.
 
-STATES = (HERE, PAUSED, WITHDRAWN)
+One that is absent was never given as an item: it is known from the past or from news alone, until it is.
+"""
+
+STATES = (HERE, PAUSED, WITHDRAWN, ABSENT)
 
 AFTER_FRESH = 2**61
 """Those that wait again have their turn so much later."""
@@ -30,8 +35,8 @@ class Item:
     """One thing that can be asked for, and what came of it."""
 
     __slots__ = (
-        "arm", "asks", "first_ask", "is_lasting", "is_waiting", "key", "last_ask", "open", "payload", "place", "plays",
-        "pool", "recent", "reward", "segments", "squares", "state", "turn", "waits_again",
+        "arm", "asks", "first_ask", "had_arm", "is_lasting", "is_waiting", "key", "last_ask", "open", "payload",
+        "place", "plays", "pool", "recent", "reward", "segments", "squares", "state", "turn", "waits_again",
     )  # fmt: skip
 
     def __init__(self, key: Hashable, payload: Any = None) -> None:
@@ -41,6 +46,7 @@ class Item:
         self.is_lasting = True  # given in a list, and not by an iterator, which may have no end
         self.segments: tuple[str, ...] = ()
         self.arm: int | None = None  # the policy's, while it has one
+        self.had_arm = False  # now or once
         self.is_waiting = False  # in the stock
         self.waits_again = False  # and behind those that are fresh, or were put in front
         self.place = 0  # where in the stock
@@ -64,6 +70,11 @@ class Item:
     def is_here(self) -> bool:
         """Whether it may be asked for."""
         return self.state == HERE
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether no arm need be kept for it: it is here no more, or not yet."""
+        return self.state in (WITHDRAWN, ABSENT)
 
     def asked_for(self, decision: int) -> None:
         """It is the item of this decision."""
@@ -93,13 +104,6 @@ def key_and_payload(entry: Any) -> tuple[Hashable, Any]:
     if hasattr(key, "dtype") and hasattr(key, "item") and not getattr(key, "shape", ()):
         key = key.item()  # NumPy's numbers and texts as Python's own, which JSON can hold
     check_key(key)
-    try:
-        hash(key)
-    except TypeError:
-        raise TypeError(
-            f"Bandit: an item needs a key that can be looked up, such as text or a number, not {in_short(key)}; give "
-            "pairs of a key and the item: (key, item)"
-        ) from None
     return key, payload
 
 
@@ -117,15 +121,27 @@ def in_short(value: Any) -> str:
         return f"a {type(value).__name__} with too much inside each other"
 
 
-def check_key(key: Any, depth: int = 0) -> None:
+def check_key(key: Any) -> None:
     """Refuse what could not be found again."""
+    _check_parts(key)
+    try:
+        hash(key)
+    except TypeError:
+        raise TypeError(
+            f"Bandit: an item needs a key that can be looked up, such as text or a number, not {in_short(key)}; give "
+            "pairs of a key and the item: (key, item)"
+        ) from None
+    key_to_json(key)  # or an error, long before a snapshot or a journal needs it
+
+
+def _check_parts(key: Any, depth: int = 0) -> None:
     if depth > DEEPEST_KEY:
         raise ValueError(
             f"Bandit: a key of an item holds tuples in tuples, more than {DEEPEST_KEY} deep; use text, whole "
             "numbers, or tuples of these for keys, and give what they stand for as pairs: (key, item)"
         )
     for part in key if isinstance(key, tuple) else ():
-        check_key(part, depth + 1)
+        _check_parts(part, depth + 1)
     if isinstance(key, float) and math.isnan(key):
         raise ValueError("Bandit: nan cannot be the key of an item, because it does not equal itself")
     if isinstance(key, str) and not key.isascii():
@@ -163,17 +179,18 @@ def is_finite(items: Any) -> bool:
 
 def key_to_json(key: Hashable) -> Any:
     """A key as a JSON value that says of what type it is."""
-    if key is None or isinstance(key, (bool, str)) or type(key) is int:
+    if key is None or isinstance(key, (bool, int, str)):
         return key
     if isinstance(key, float) and math.isfinite(key):
         return {"float": key}
     if isinstance(key, tuple):
         return {"tuple": [key_to_json(part) for part in key]}
-    if hasattr(key, "item") and callable(key.item):  # a number of NumPy's
+    if isinstance(key, np.generic) and not isinstance(key.item(), np.generic):
         return key_to_json(key.item())
     raise TypeError(
-        f"Bandit: the key {key!r:.80} is a {type(key).__name__}, which a snapshot cannot keep; use text, whole "
-        "numbers, or tuples of these for keys, and give what they stand for as pairs: (key, item)"
+        f"Bandit: the key {in_short(key)} is of the type {type(key).__name__}, which a snapshot cannot keep; use text, "
+        "whole numbers, or tuples of these for keys, such as str(key), and give what they stand for as pairs: "
+        "(str(key), item)"
     )
 
 
@@ -272,8 +289,17 @@ class Pool:
 
 
 def kind_of(key: Hashable) -> str:
-    """What sort of thing a key is: numbers of all types can be equal to each other, other things cannot."""
-    return "number" if isinstance(key, numbers.Number) else type(key).__name__
+    """What sort of thing a key is: things of different sorts are never equal, those of one may be whatever their types.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kind_of("a") == kind_of(np.str_("a")), kind_of(1) == kind_of(np.int64(1)), kind_of(1) == kind_of("1")
+    (True, True, False)
+    """
+    if isinstance(key, (numbers.Number, np.bool_)):
+        return "number"
+    return next((kind.__name__ for kind in (str, tuple) if isinstance(key, kind)), type(key).__name__)
 
 
 Predicate = Callable[[Any], Any]

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ..policies.insight import ARMS, ITEMS, changes_in_words
 from .items import HERE, Item
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def state_of(item: Item) -> str:
         return item.state
     if item.arm is not None:
         return "known"
-    return "let go" if item.asks or item.plays else "fresh"
+    return "let go" if item.had_arm and item.asks else "fresh"
 
 
 def rate_of(item: Item, reward_range: tuple[float, float]) -> tuple[float, float, float]:
@@ -121,19 +122,20 @@ class Lift:
     held_out: int  # and at random
 
     def __str__(self) -> str:
-        if not self.ratio > 0.0:
+        if not self.decisions or not self.held_out:
             return f"nothing to compare yet: {self.decisions:,} decisions have a reward, {self.held_out:,} at random"
-        return (
-            f"{self.bandit:.4g} a decision, {self.random:.4g} with random items: {self.ratio:.3g} times as much "
-            f"({self.low:.3g} to {self.high:.3g}; {self.decisions:,} decisions, {self.held_out:,} at random)"
-        )
+        says = f"{self.bandit:.4g} a decision, {self.random:.4g} with random items"
+        number = f"{self.decisions:,} decisions, {self.held_out:,} at random"
+        if not self.ratio > 0.0:
+            return f"{says}; how many times as much can be said only of averages above 0 ({number})"
+        return f"{says}: {self.ratio:.3g} times as much ({self.low:.3g} to {self.high:.3g}; {number})"
 
 
 def lift(bandit: "Bandit") -> Lift:
     """What ``Bandit.lift`` gives: a ratio of means, by the delta method for its logarithm."""
-    if not bandit.holdout:
-        raise ValueError("Bandit.lift: there is no holdout to compare with; make one: Bandit(…, holdout=0.02)")
     chosen, held_out = bandit._progress.chosen, bandit._progress.held_out
+    if not bandit.holdout and not chosen.plays and not held_out.plays:
+        raise ValueError("Bandit.lift: there is no holdout to compare with; make one: Bandit(…, holdout=0.02)")
     low, high = bandit.reward_range
 
     def in_units(mean: float) -> float:
@@ -161,12 +163,16 @@ def plot(bandit: "Bandit") -> Any:
     known = explained(bandit)
     figure = Figure(figsize=(15.0, 8.0), layout="constrained")
     figure.suptitle(f"{bandit.policy.label()}: {bandit.asked:,} asked, {bandit.told:,} told")
-    (over_time, search), (items, believed) = figure.subplots(2, 2)
+    halves: Any = figure.subfigures(2, 1)
+    over_time, search, alive = halves[0].subplots(1, 3)
+    items, believed = halves[1].subplots(1, 2)
     draw_rewards(over_time, bandit)
     draw_search(search, bandit)
+    draw_alive(alive, bandit)
     draw_items(items, bandit)
     draw_beliefs(believed, known)
-    for axes in (over_time, search):
+    for axes in (over_time, search, alive):
+        axes.locator_params(axis="x", nbins=6)
         axes.xaxis.set_major_formatter("{x:,.0f}")
     return figure
 
@@ -194,6 +200,17 @@ def draw_search(axes: Any, bandit: "Bandit") -> None:
         [(place + 0.5) * width for place in range(len(spans))], [100 * s[1] / max(s[0], 1) for s in spans], color="C1"
     )
     axes.set(title="asks for something never asked for before, %", xlabel="decision")
+    axes.set_ylim(0, None)
+
+
+def draw_alive(axes: Any, bandit: "Bandit") -> None:
+    """How many arms the policy could choose from."""
+    progress = bandit._progress
+    at = [1 + place * progress.step for place in range(len(progress.alive))]
+    alive = [math.nan if number is None else number for number in progress.alive]
+    now = len(bandit.policy.kept_arms(bandit._state))
+    axes.plot([*at, max(bandit.asked, 1)], [*alive, now], color="C3")
+    axes.set(title=f"arms alive: {now:,} now", xlabel="decision")
     axes.set_ylim(0, None)
 
 
@@ -240,10 +257,11 @@ def draw_beliefs(axes: Any, known: dict[str, Any]) -> None:
         above.append(100 * share)
     axes.plot(means, list(reversed(above)), color="C2")
     axes.axvline(known["average"], color="C0", linestyle=":", label=f"what it earns of late: {known['average']:.3g}")
+    words = ITEMS if "items" in known else ARMS
     axes.set(
         yscale="log",
-        xlabel="mean reward, from 0 to 1",
-        title=f"items that are better, %: {known['change']['in_words']}",
+        xlabel="average reward, from 0 to 1",
+        title=f"{words.things} that are better, %: {changes_in_words(known, words)}",
     )
     seen = [mean for mean, percent in zip(means, reversed(above), strict=True) if percent > 0.02]
     axes.set_xlim(0, 1.1 * max([*seen, known["average"]]))

@@ -29,8 +29,9 @@ from .ids import checked_tag
 from .items import HERE, PAUSED, WITHDRAWN, Predicate, entries_of, in_short, key_and_payload, key_from_json, key_to_json
 from .journal import is_line
 from .listener import FIRST_ROUNDS
+from .progress import Progress
 from .rehearsal import check_goes_on, check_values
-from .times import Clock, checked_time
+from .times import Clock, checked_source, checked_time
 
 if TYPE_CHECKING:
     from .bandit import Bandit
@@ -152,6 +153,8 @@ def change(bandit: "Bandit", settings: Mapping[str, Any]) -> None:
     holdout = bandit._checked_holdout(terms["holdout"])
     on_empty = bandit._checked_on_empty(terms["on_empty"])
     bandit._agree(bandit.pending, terms["timeout"], terms["on_timeout"], bandit.correctable)
+    if holdout != bandit.holdout:
+        bandit._progress.change_holdout(bandit.asked, bool(holdout))
     bandit.holdout, bandit.on_empty = holdout, on_empty
 
 
@@ -177,6 +180,7 @@ def read_into(bandit: "Bandit", values: dict[str, Any]) -> None:
     bandit._catalogue.read(values)
     bandit.holdout = bandit._checked_holdout(values["holdout"])
     bandit._ids.read(values["tags"], bandit.asked)
+    bandit._progress = Progress(bool(bandit.holdout))
     bandit._progress.read(values["progress"])
     for key, plays, total in rows_from_json(values["news"], "news", 3):
         told = count("snapshot", "news", plays, least=0), number("snapshot", "news", total)
@@ -334,6 +338,11 @@ def _observe_again(bandit: "Bandit", key: Any, plays: Any, total: Any) -> None:
     bandit._observe(_item(bandit, key).key, times, share)
 
 
+def _look_again(bandit: "Bandit", reading: Any, is_told: Any = None) -> None:
+    bandit._timeline.is_told = checked_source(is_told, "is_told")
+    bandit._look_at_clock(checked_time(reading))
+
+
 def _prune_again(bandit: "Bandit") -> None:
     bandit._defer_newest()  # as the ask had, in which it was done
     bandit._prune()
@@ -346,14 +355,14 @@ def _item(bandit: "Bandit", key: Any) -> Any:
 EVENTS: dict[str, Callable[..., Any]] = {
     "ask": _ask_again,
     "tell": lambda bandit, decision, value: bandit._tell(_open_number(bandit, decision), _share(value)),
-    "time": lambda bandit, reading: bandit._look_at_clock(checked_time(reading)),
+    "time": _look_again,
     "correct": lambda bandit, decision, value: bandit._correct(decision, _share(value)),
     "forget": lambda bandit, decision: bandit._forget(_open_number(bandit, decision)),
     "add": lambda bandit, keys, first: bandit.add(
         [(key_from_json(key, "key"), None) for key in keys], first=first, same_key="merge"
     ),
     "take": lambda bandit, key: bandit._catalogue.enter_taken(key_from_json(key, "key"), None),
-    "unseen": lambda bandit, key: bandit._catalogue.enter_unseen(key_from_json(key, "key")),
+    "unseen": lambda bandit, key: bandit._catalogue.enter_absent(key_from_json(key, "key")),
     "defer": lambda bandit: bandit._defer_newest(),
     "news": lambda bandit: bandit._take_news(),
     "prune": _prune_again,
@@ -391,27 +400,43 @@ def go_on_with(bandit: "Bandit", policy: Policy) -> None:
         bandit._changed(adapted)
         bandit.carried = {"kept": ["all that the policy knows", "open decisions", "items"], "lost": []}
         return
-    lost = [
-        f"what {before.label()} knows beyond plays and rewards of items",
-        "which of its decisions are open; their answers still count for their items",
-    ]
+    told, has_items = len(bandit._remembered.told), bandit._catalogue.has_items
     begin_anew(bandit, begun)
-    bandit.carried = {"kept": ["items, with their plays and rewards"], "lost": lost}
+    if has_items:
+        kept = ["items, with their plays and rewards"]
+        lost = [
+            f"what {before.label()} knows beyond plays and rewards of items",
+            "which of its decisions are open; their answers, and corrections, still count for their items",
+        ]
+    else:
+        kept = ["the numbers and ids of decisions"]
+        lost = [
+            f"what {before.label()} knows",
+            f"what its decisions were for: answers to the {len(bandit._open):,} that are open will be ignored, and "
+            f"{told:,} that have a reward cannot be corrected any more",
+        ]
+    bandit.carried = {"kept": kept, "lost": lost}
 
 
 def begin_anew(bandit: "Bandit", begun: Any) -> None:
     """Begin with a new state, and let it know of all items."""
     bandit._changed(begun)
     bandit._is_supplied = True
-    bandit._remembered.told.clear()
+    catalogue = bandit._catalogue
+    told = bandit._remembered.told
+    if not catalogue.has_items:
+        told.clear()  # what is known of an arm goes with the policy that has it
+    for decision, closed in list(told.items()):
+        told[decision] = closed._replace(choice=no_choice(decision))
     for decision, one in list(bandit._open.deferred.items()):
         bandit._open.deferred[decision] = one._replace(choice=no_choice(decision))
     if (newest := bandit._open.newest) is not None:
         bandit._open.newest = newest._replace(choice=no_choice(newest.choice.round))
-    catalogue = bandit._catalogue
     known = sorted(catalogue.arms.values(), key=lambda item: item.first_ask)
     for item in known:
         catalogue.unbind(item)
+    for item in catalogue.items.values():
+        item.had_arm = False
     for item in known:
         if item.plays and item.is_here and catalogue.has_items:
             bandit._adopt(item)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..snapshots import SnapshotError
 from ..specs import number
 
 Clock = Callable[[], float]
@@ -60,13 +61,27 @@ class Timeline:
         self.time = max(self.time, reading + self.lost)
         return self.time
 
-    def to_json(self) -> dict[str, float]:
+    @property
+    def source(self) -> bool | None:
+        """Where times come from, if others can be mixed up with them: ``is_told``, but for a clock of one's own."""
+        return self.is_told if self.clock is time.time else None
+
+    def to_json(self) -> dict[str, Any]:
         """All but the clock, as plain JSON values."""
-        return {"time": self.time, "lost": self.lost}
+        is_known = self.source is not None
+        return {"time": self.time, "lost": self.lost} | ({"is_told": self.source} if is_known else {})
 
     def read(self, values: dict[str, Any]) -> None:
         """Take over what ``to_json`` gave."""
         self.time, self.lost = (checked_time(values[name], "snapshot", f"clock.{name}") for name in ("time", "lost"))
+        self.is_told = checked_source(values.get("is_told"), "clock.is_told")
+
+
+def checked_source(is_told: Any, where: str) -> bool | None:
+    """Whether times were told, as it was saved; None if that is not known."""
+    if is_told is not None and not isinstance(is_told, bool):
+        raise SnapshotError(f"{where}: expected true or false, not {is_told!r:.60}")
+    return is_told
 
 
 def checked_time(value: Any, owner: str = "Bandit", name: str = "now") -> float:

@@ -5,12 +5,12 @@ Nothing here is played; `Forager.explain` is made of it.
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .watch import FALLS, KINDS, RESETS, RISES, STILL, Watch, all_in_all
+from .watch import KINDS, Watch, all_in_all
 
 if TYPE_CHECKING:
     from .forager import ForagerState
@@ -23,6 +23,87 @@ SHARES = (0.5, 0.1, 0.01)
 
 MOST_NAMED = 3
 """So many arms are named in the sentences."""
+
+
+class Words(NamedTuple):
+    """What the sentences are made of: for those who simulate arms, and for those who have items."""
+
+    things: str
+    average: str
+    no_good_one: str
+    none_played: str
+    good_ones: str
+    is_content: str
+    wants_more: str
+    reservoir: str
+    still: str
+    resets: str
+    falls: str
+    rises: str
+    wanders: str
+    of_late: str
+    coins: str
+    other_noise: str
+    one_good: str
+    some_good: str
+    search: str
+    out_of_stock: str
+    play: str
+    plays: str
+
+
+ARMS = Words(
+    things="arms",
+    average="Of late it earns {average} a play; fresh arms are worth {fresh} on average, and those above what it earns "
+    "{better}.",
+    no_good_one="No arm was good enough so far, and it looks for better ones.",
+    none_played="None of its own plays so far was of an arm that was good enough.",
+    good_ones="Arms that were good enough earn {earned}",
+    is_content="which is as much: what earns the average is good enough ({share} of its plays were search)",
+    wants_more="which is less: only what is better is good enough ({share} of its plays were search)",
+    reservoir="Half of all arms are above {half}, one in ten above {tenth}, one in a hundred above {hundredth}.",
+    still="arms do not change",
+    resets="one in {number} plays draws an arm anew",
+    falls="arms lose {share} of their mean with a play",
+    rises="arms gain {share} of their mean with a play",
+    wanders="arms wander",
+    of_late="of late, it plays as if {change}",
+    coins="rewards are coins",
+    other_noise="rewards vary {dispersion} times as much as coins",
+    one_good="Good enough is {named}.",
+    some_good="Good enough are {named}.",
+    search="No arm that it knows is good enough: it searches.",
+    out_of_stock="No arm that it knows is good enough, and there is no fresh one: it plays what promises most.",
+    play="1 play",
+    plays="{number} plays",
+)
+
+ITEMS = Words(
+    things="items",
+    average="Of late it earns {average} a try; fresh items earn {fresh} on average, and those that earn more than it "
+    "does {better}.",
+    no_good_one="No item was good enough so far, and it looks for better ones.",
+    none_played="None of its own tries so far was of an item that was good enough.",
+    good_ones="Items that were good enough earned {earned} a try",
+    is_content="which is as much: what earns the average is good enough ({share} of its tries were in search of more)",
+    wants_more="which is less: only what is better is good enough ({share} of its tries were in search of more)",
+    reservoir="Half of all items earn more than {half}, one in ten more than {tenth}, one in a hundred more than "
+    "{hundredth}.",
+    still="items do not change",
+    resets="one in {number} tries makes an item as good as any other",
+    falls="items lose {share} of what they earn with a try",
+    rises="items gain {share} of what they earn with a try",
+    wanders="what items earn goes up and down",
+    of_late="of late, it decides as if {change}",
+    coins="rewards are yes or no",
+    other_noise="rewards vary {dispersion} times as much as if they were yes or no",
+    one_good="Good enough is {named}.",
+    some_good="Good enough are {named}.",
+    search="No item that it knows is good enough: it tries others.",
+    out_of_stock="No item that it knows is good enough, and there is no fresh one: it tries what promises most.",
+    play="1 try",
+    plays="{number} tries",
+)
 
 
 def insight(state: "ForagerState", dispersion: float) -> dict[str, Any]:
@@ -70,19 +151,8 @@ def change_of_model(watch: Watch, level: float) -> dict[str, Any]:
 
 
 def change_believed(kind: int, rate: float, level: float) -> dict[str, Any]:
-    """A change. Log-odds that fall by v take v (1 - mean) of the mean: said of a mean of ``level``."""
-    share = rate * (1.0 - level)
-    if kind == STILL:
-        words = "arms do not change"
-    elif kind == RESETS:
-        words = f"one in {whole(1.0 / rate)} plays draws an arm anew"
-    elif kind == FALLS:
-        words = f"arms lose {percent(share)} of their mean with a play"
-    elif kind == RISES:
-        words = f"arms gain {percent(share)} of their mean with a play"
-    else:
-        words = "arms wander"
-    return {"kind": KINDS[kind], "rate": rate, "in_words": words}
+    """A change of arms whose mean is ``level``."""
+    return {"kind": KINDS[kind], "rate": rate, "in_words": change_in_words(KINDS[kind], rate, level)}
 
 
 def kept_arms(state: "ForagerState") -> list[dict[str, Any]]:
@@ -126,75 +196,74 @@ def quantiles(points: NDArray[np.float64], masses: NDArray[np.float64], shares: 
 
 
 def sentences(known: Mapping[str, Any]) -> list[str]:
-    """What it knows, sentence by sentence."""
+    """What it knows, sentence by sentence; of items, if it is said how many there are."""
     if not known["rounds"]:
         return ["Nothing was told yet."]
-    said = [
-        f"Of late it earns {short(known['average'])} a play; fresh arms are worth {short(known['fresh'])} on average, "
-        f"and those above what it earns {short(known['better'])}.",
-        content_in_words(known),
-        reservoir_in_words(known["reservoir"]["exceeded_by"]),
-        f"It believes that {changes_in_words(known)}, and that {noise_in_words(known['noise'])}.",
-    ]
+    words = ITEMS if "items" in known else ARMS
+    average, fresh, better = (short(known[name]) for name in ("average", "fresh", "better"))
     good = [arm for arm in known["kept_arms"] if arm["plays"] and arm["mean"] >= known["target"]]
-    said.append(arms_in_words(good) if good else search_in_words(known))
+    said = [
+        words.average.format(average=average, fresh=fresh, better=better),
+        content_in_words(known, bool(good), words),
+        reservoir_in_words(known["reservoir"]["exceeded_by"], words),
+        f"It believes that {changes_in_words(known, words)}, and that {noise_in_words(known['noise'], words)}.",
+        arms_in_words(good, words) if good else words.search if known["has_fresh"] else words.out_of_stock,
+    ]
     if known["open_asks"]:
         said.append(f"Answers that are out: {known['open_asks']:,}.")
     return said
 
 
-def search_in_words(known: Mapping[str, Any]) -> str:
-    """Nothing is good enough."""
-    if known["has_fresh"]:
-        return "No arm that it knows is good enough: it searches."
-    return "No arm that it knows is good enough, and there is no fresh one: it plays what promises most."
-
-
-def content_in_words(known: Mapping[str, Any]) -> str:
+def content_in_words(known: Mapping[str, Any], has_good: bool = False, words: Words = ARMS) -> str:
     """Which target it has, and why."""
     if known["kept_plays_earn"] is None:
-        return "No arm was good enough so far, and it looks for better ones."
-    earns = f"Arms that were good enough earn {short(known['kept_plays_earn'])}"
-    share = f"{percent(known['search'])} of its plays were search"
-    if known["is_content"]:
-        return f"{earns}, which is as much: what earns the average is good enough ({share})."
-    return f"{earns}, which is less: only what is better is good enough ({share})."
+        return words.none_played if has_good else words.no_good_one
+    earned = words.good_ones.format(earned=short(known["kept_plays_earn"]))
+    why = words.is_content if known["is_content"] else words.wants_more
+    return f"{earned}, {why.format(share=percent(known['search']))}."
 
 
-def reservoir_in_words(exceeded: dict[str, float]) -> str:
+def reservoir_in_words(exceeded: dict[str, float], words: Words = ARMS) -> str:
     """What half of all arms, one in ten and one in a hundred exceed."""
     half, tenth, hundredth = (short(mean) for mean in exceeded.values())
-    return f"Half of all arms are above {half}, one in ten above {tenth}, one in a hundred above {hundredth}."
+    return words.reservoir.format(half=half, tenth=tenth, hundredth=hundredth)
 
 
-def changes_in_words(known: Mapping[str, Any]) -> str:
+def changes_in_words(known: Mapping[str, Any], words: Words = ARMS) -> str:
     """How arms have changed; and as what it plays now, if that is of another kind."""
     change, of_late = known["change"], known["change_of_late"]
-    if change["kind"] == of_late["kind"]:
-        return str(change["in_words"])
-    return f"{change['in_words']} (of late, it plays as if {of_late['in_words']})"
+    said, said_of_late = (
+        one["in_words"] if words is ARMS else change_in_words(one["kind"], one["rate"], known["better"], words)
+        for one in (change, of_late)
+    )
+    return said if change["kind"] == of_late["kind"] else f"{said} ({words.of_late.format(change=said_of_late)})"
 
 
-def noise_in_words(noise: dict[str, Any]) -> str:
+def change_in_words(kind: str, rate: float, level: float, words: Words = ARMS) -> str:
+    """A change. Log-odds that fall by v take v (1 - mean) of the mean: said of a mean of ``level``."""
+    said: str = getattr(words, kind)
+    return said.format(share=percent(rate * (1.0 - level)), number=whole(1.0 / rate) if rate > 0.0 else "")
+
+
+def noise_in_words(noise: dict[str, Any], words: Words = ARMS) -> str:
     """By how much rewards vary."""
-    if noise["are_coins"]:
-        return "rewards are coins"
-    return f"rewards vary {noise['dispersion']:.2g} times as much as coins"
+    return words.coins if noise["are_coins"] else words.other_noise.format(dispersion=f"{noise['dispersion']:.2g}")
 
 
-def arms_in_words(good: list[dict[str, Any]]) -> str:
+def arms_in_words(good: list[dict[str, Any]], words: Words = ARMS) -> str:
     """The arms that are good enough, the best by name."""
-    named = ", ".join(arm_in_words(arm) for arm in good[:MOST_NAMED])
+    named = ", ".join(arm_in_words(arm, words) for arm in good[:MOST_NAMED])
     if len(good) == 1:
-        return f"Good enough is {named}."
+        return words.one_good.format(named=named)
     more = f", and {len(good) - MOST_NAMED} more" if len(good) > MOST_NAMED else ""
-    return f"Good enough are {named}{more}."
+    return words.some_good.format(named=f"{named}{more}")
 
 
-def arm_in_words(arm: dict[str, Any]) -> str:
+def arm_in_words(arm: dict[str, Any], words: Words = ARMS) -> str:
     """An arm, or its item, with its interval and its plays."""
     name = f"arm {arm['arm']:,}" if "key" not in arm else repr(arm["key"])
-    return f"{name} at {short(arm['mean'])} ({short(arm['low'])} to {short(arm['high'])}; {plays_of(arm)})"
+    plays = words.play if arm["plays"] == 1 else words.plays.format(number=f"{arm['plays']:,}")
+    return f"{name} at {short(arm['mean'])} ({short(arm['low'])} to {short(arm['high'])}; {plays})"
 
 
 def short(mean: float) -> str:
@@ -225,8 +294,3 @@ def percent(share: float) -> str:
 def whole(number: float) -> str:
     """A number of plays, two digits."""
     return f"{int(float(f'{number:.2g}')):,}"
-
-
-def plays_of(arm: dict[str, Any]) -> str:
-    """How often an arm was played."""
-    return "1 play" if arm["plays"] == 1 else f"{arm['plays']:,} plays"
