@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 
@@ -26,6 +27,39 @@ def test_a_link_stays_a_link_and_rights_stay_as_they_are(tmp_path):
     assert link.is_symlink()
     assert target.read_text() == "two"
     assert target.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only an administrator may give files away")
+def test_a_file_stays_with_its_owner(tmp_path):
+    path = tmp_path / "file"
+    write(path, "one")
+    os.chown(path, 1234, 5678)
+    path.chmod(0o640)
+    write(path, "two")
+    there = path.stat()
+    assert (there.st_uid, there.st_gid, there.st_mode & 0o777) == (1234, 5678, 0o640)
+
+
+def test_who_may_not_give_files_away_keeps_them(tmp_path, monkeypatch):
+    def refused(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "chown", refused)
+    write(tmp_path / "file", "one")
+    write(tmp_path / "file", "two")
+    assert (tmp_path / "file").read_text() == "two"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink(os.devnull, path)])
+def test_what_is_no_file_is_not_replaced(tmp_path, make):
+    path = tmp_path / "it"
+    make(path)
+    before = path.lstat()
+    with pytest.raises(OSError, match=r"is no plain file; move it away, or give another one"):
+        write(path, "numbers")
+    assert path.lstat() == before
+    assert os.listdir(tmp_path) == ["it"]
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
 
 def test_what_a_killed_process_has_left_is_removed_and_what_another_writes_is_not(tmp_path):

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import os
 import subprocess
 import sys
@@ -456,6 +457,38 @@ def test_more_arms_than_addresses_are_an_error(monkeypatch):
 def test_what_memory_cannot_hold_is_refused_before_anything_is_played(asked, words):
     with pytest.raises(MemoryError, match=words):
         ma.simulate(ma.UniformPlay(), ma.World(ma.PowerLaw(1.0)), **({"horizon": 1000} | asked))
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("groups", "limits", "least"),
+    [
+        ("0::/", {"memory.max": "max\n"}, math.inf),
+        ("0::/", {"memory.max": "3000\n"}, 3000),
+        ("0::/jobs/7\n", {"memory.max": "9000", "jobs/memory.max": "2000", "jobs/7/memory.max": "max"}, 2000),
+        ("4:cpu:/x\n3:memory:/x\n0::/", {"memory/x/memory.limit_in_bytes": "5", "x/memory.max": "1"}, 5),
+        ("3:cpu,memory:/of the host", {"memory/memory.limit_in_bytes": "7"}, 7),
+        ("2:cpu:/x", {"x/memory.max": "1", "memory/x/memory.limit_in_bytes": "1"}, math.inf),
+        (None, {"memory.max": "1"}, math.inf),
+    ],
+)
+def test_what_a_container_or_a_batch_system_allows_is_all_the_memory_there_is(tmp_path, groups, limits, least):
+    if groups is not None:
+        (tmp_path / "cgroup").write_text(groups)
+    for name, limit in limits.items():
+        path = tmp_path / "root" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(limit)
+    assert min(engine.memory_limits(tmp_path / "cgroup", tmp_path / "root"), default=math.inf) == least
+
+
+@pytest.mark.once
+def test_the_least_limit_counts(monkeypatch):
+    before = engine.memory()
+    monkeypatch.setattr(engine, "memory_limits", lambda: [5.0, 7.0])
+    assert engine.memory() == 5.0 < before
+    monkeypatch.setattr(engine, "memory_limits", lambda: [1e30])
+    assert engine.memory() < 1e30
 
 
 @pytest.mark.once

@@ -3,8 +3,8 @@
 All attacks, one after another: results and chunks are flipped, cut off and rewritten, runs are killed; workers and
 schedulers of a real Dask cluster are killed and exchanged; snapshots, journals and processes of live bandits are
 damaged, forked and interrupted; files of the compile cache are flipped. Each group has a module of its own in
-verification/attacks, which runs alone, too. Prints a line for each kind of attack, and exits with 1 if one was not
-held against.
+verification/attacks, which runs alone, too. Prints a line for each kind of attack and a table of them all, as Markdown
+with --markdown, and exits with 1 if one was not held against.
 """
 
 import sys

@@ -18,7 +18,7 @@ _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0)
 
 
 def check_plain(path: Path) -> None:
-    """Refuse what is no file: to open a pipe is to wait for somebody at its other end."""
+    """Refuse what is no file: a pipe is waited for if it is opened, and a device is no more if it is replaced."""
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is no plain file; move it away, or give another one")
 
@@ -40,6 +40,7 @@ def at_once(path: Path, *, tidies: bool = True) -> Iterator[Path]:
     '1 2 3'
     """
     path = Path(os.path.realpath(path))  # what a link leads to is replaced, not the link
+    check_plain(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Cut, so that the name of a temporary file is never too long where that of the file itself is not.
     shown = path.name.encode(errors="ignore")[:200].decode(errors="ignore")
@@ -49,6 +50,7 @@ def at_once(path: Path, *, tidies: bool = True) -> Iterator[Path]:
     try:
         yield temporary
         _keep(temporary)
+        _keep_owner(temporary, path)
         os.chmod(temporary, _mode_for(path))  # mkstemp's is for this user alone
         os.replace(temporary, path)
         _keep(path.parent)
@@ -88,6 +90,15 @@ def _is_locked(handle: int, waits: bool = False) -> bool:
     except (AttributeError, OSError):
         return False
     return True
+
+
+def _keep_owner(temporary: Path, path: Path) -> None:
+    """Give a file the owner and the group of the one that it is to replace, as far as this user may."""
+    with contextlib.suppress(OSError, AttributeError):  # there is none; not on Windows
+        there = path.stat()
+        with contextlib.suppress(OSError):
+            os.chown(temporary, -1, there.st_gid)
+        os.chown(temporary, there.st_uid, -1)
 
 
 def _mode_for(path: Path) -> int:

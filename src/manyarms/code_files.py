@@ -72,8 +72,10 @@ class CodeFiles:
     def save(self, types: Any, code: Any) -> None:
         """Keep the code for these types, if that can be done."""
         try:
-            body = self.dumps((types, code))
-            with at_once(self.path(types)) as temporary:
+            path, body = self.path(types), self.dumps((types, code))
+            if path.exists() and not path.is_file():  # it is our folder: what is no file there is in the way
+                path.unlink()
+            with at_once(path) as temporary:
                 temporary.write_bytes(hashlib.sha256(body).digest() + body)
         except Exception as error:
             complain(

@@ -21,7 +21,7 @@ import shutil
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -37,6 +37,7 @@ from numba.core import serialize as _serialize
 from numba.extending import intrinsic as _numba_intrinsic
 from numba.extending import overload
 
+from . import sources
 from .code_files import CodeFiles
 from .states import states_in
 
@@ -115,16 +116,15 @@ _INLINED: dict[str, Any] = {
 }
 
 
-def source_digest() -> str:
-    """Sixteen hex digits that change whenever a source file of the package changes."""
-    root = Path(__file__).parent
+def source_digest(files: Mapping[str, bytes] | None = None) -> str:
+    """Sixteen hex digits that change whenever a source file of the package changes; of these, or as they are now."""
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for name, content in (sources.files_below(Path(__file__).parent) if files is None else files).items():
+        digest.update(name.encode() + b"\0" + content)
     return digest.hexdigest()[:16]
 
 
-LOADED_SOURCES = source_digest()
+LOADED_SOURCES = source_digest(sources.LOADED)
 """That of the sources which are loaded: files may be edited while a run goes on."""
 
 

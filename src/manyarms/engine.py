@@ -4,10 +4,12 @@ Replications are independent and every random number has an address, so chunks o
 replications go to threads, or to a GPU, in any order and the result is the same to the bit.
 """
 
+import contextlib
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from .reservoirs import Reservoir
 from .results import Result
 from .specs import checked_seed, count, flag
 from .trace import COLUMNS, columns_kept
-from .world import World
+from .world import World, why_negative
 
 LONGEST_RUN = 2**31 - 1
 MOST_ARMS = 2**31 - 1
@@ -98,7 +100,7 @@ def simulate(
     """
     named = named_policies(policies)
     job = checked_job(world, horizon, replications, seed, checkpoints, log, len(named), recommend)
-    warn_of_low_top(world)
+    warn_of_low_top([("", world)])
     threads = usable_cores() if threads is None else count("simulate", "threads", threads)
     device = chosen_device(device)
     if progress is not None and not callable(progress):
@@ -128,11 +130,32 @@ def simulate(
 
 
 def memory() -> float:
-    """The bytes of this machine's memory; infinite where it does not say."""
+    """The bytes of memory that there are for this process; infinite where nobody says.
+
+    That is what the machine has, or what a container or a batch system allows, if it is less.
+    """
     try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+        of_machine = float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):  # not on Windows
-        return math.inf
+        of_machine = math.inf
+    return min([of_machine, *memory_limits()])
+
+
+def memory_limits(proc: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> Iterator[float]:
+    """The limits of the control groups that this process is in, and of all around them; of both versions of Linux's."""
+    try:
+        lines = proc.read_text().splitlines()
+    except OSError:  # another system
+        return
+    for line in lines:
+        _, kinds, group = line.split(":", 2)
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        top, name = (root / "memory", "memory.limit_in_bytes") if kinds else (root, "memory.max")
+        inside = PurePosixPath(group.lstrip("/"))
+        for folder in (inside, *inside.parents):  # in a container, the last one is its own
+            with contextlib.suppress(OSError, ValueError):  # there is none, or it is "max"
+                yield float(int((top / folder / name).read_text()))
 
 
 def check_memory(policies: int, replications: int, horizon: int, kept: int, log: bool, recommend: bool = False) -> None:
@@ -143,8 +166,8 @@ def check_memory(policies: int, replications: int, horizon: int, kept: int, log:
         what = "a log of every round" if log else f"{kept:,} checkpoints"
         raise MemoryError(
             f"simulate: {replications:,} replications with {what}, for each of {policies} policies, take "
-            f"{needed / 1e9:,.0f} GB, and this machine has {memory() / 1e9:,.0f} GB; ask for fewer replications, or "
-            "keep less of them"
+            f"{needed / 1e9:,.0f} GB, and this process may use {memory() / 1e9:,.0f} GB; ask for fewer replications, "
+            "or keep less of them"
         )
 
 
@@ -213,14 +236,11 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def warn_of_low_top(world: World) -> None:
-    """Regret from less than the best that there can be is negative for good policies, and better the worse they are."""
-    if world.reservoir.top > world.top:
-        warnings.warn(
-            f"the world counts regret from top={world.top:g}, but fresh arms have means of up to "
-            f"{world.reservoir.top:g}: regret will be negative; give the world the top of its reservoir",
-            stacklevel=3,
-        )
+def warn_of_low_top(worlds: Iterable[tuple[str, World]]) -> None:
+    """Worlds by name, in some of which regret may be negative."""
+    words = why_negative(worlds)
+    if words:
+        warnings.warn(words, stacklevel=3)
 
 
 def warn_of_other_top(name: str, spec: Policy, world: World) -> None:

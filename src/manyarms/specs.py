@@ -61,7 +61,7 @@ class Spec(Checked):
             )
         SPEC_TYPES[cls.__name__] = cls
         if cls.__module__.partition(".")[0] != sources.PACKAGE:
-            sources.behind(cls.__module__)  # read now: the file may be edited before a result speaks of it
+            sources.note(cls.__module__)  # now: the file may be edited before a result speaks of it
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -99,9 +99,28 @@ def modules_of(part: Any) -> set[str]:
         return set().union(*map(modules_of, part))
     if not isinstance(part, Spec):
         return set()
-    module = type(part).__module__
-    own = set() if module.partition(".")[0] == sources.PACKAGE else {module}
-    return own.union(*(modules_of(getattr(part, field.name)) for field in dataclasses.fields(part)))  # type: ignore[arg-type]
+    spec_type: Any = type(part)
+    inside = (modules_of(getattr(part, field.name)) for field in dataclasses.fields(part))  # type: ignore[arg-type]
+    return set().union(_modules_of_type(spec_type), *inside)
+
+
+@functools.cache
+def _modules_of_type(spec_type: Any) -> frozenset[str]:
+    """The modules outside the package that define a type of spec or one that it is derived from."""
+    names = {each.__module__ for each in spec_type.__mro__ if issubclass(each, Spec) or sources.is_own(each.__module__)}
+    return frozenset(name for name in names if name.partition(".")[0] != sources.PACKAGE)
+
+
+RAISED = (Exception, SystemExit)
+"""What code of one's own may raise: also what would end the program without a word."""
+
+
+def text_of(error: object) -> str:
+    """What an error says, even if it cannot say it: its own code may raise, too."""
+    try:
+        return str(error)
+    except Exception as another:
+        return f"(its text cannot be shown: {type(another).__name__})"
 
 
 class BrokenSpec(ValueError):
@@ -115,7 +134,7 @@ def own_errors(spec: Spec, method: str) -> Iterator[None]:
         yield
     except MemoryError:
         raise
-    except Exception as error:
+    except RAISED as error:
         modules = modules_of(spec)
         if not modules:
             raise
@@ -125,12 +144,12 @@ def own_errors(spec: Spec, method: str) -> Iterator[None]:
         ) from error
 
 
-def as_raised(error: Exception, modules: Collection[str]) -> str:
+def as_raised(error: BaseException, modules: Collection[str]) -> str:
     """An error and its place, the last one in the code of these modules."""
     frames = list(traceback.walk_tb(error.__traceback__))
     ours = [place for place in frames if place[0].f_globals.get("__name__") in modules]
     frame, line = (ours or frames)[-1]
-    return f"{type(error).__name__}: {error} ({frame.f_code.co_filename}, line {line})"
+    return f"{type(error).__name__}: {text_of(error)} ({frame.f_code.co_filename}, line {line})"
 
 
 class OwnFields:

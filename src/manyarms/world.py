@@ -10,6 +10,7 @@ after round t is counted when round t + 1 is played.
 """
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -86,6 +87,11 @@ class World(Spec):
         """
         return self.top == self.reservoir.top
 
+    @property
+    def has_low_top(self) -> bool:
+        """Whether fresh arms may be better than what regret is counted from."""
+        return self.top < self.reservoir.top
+
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values; without a word on answers that come at once.
 
@@ -105,6 +111,29 @@ class World(Spec):
             visits=np.full(slots, -1, dtype=np.int64),
             means=np.zeros(slots, dtype=np.float64),
         )
+
+
+def why_negative(worlds: Iterable[tuple[str, World]]) -> str:
+    """Why regret will be negative in one of these worlds, by name, or with none; nothing if it will not.
+
+    Regret from less than the best that there can be is negative for good policies, and better the worse they are.
+
+    Examples
+    --------
+    >>> import manyarms as ma
+    >>> why_negative([("still", ma.World(ma.Uniform(), top=0.5))])
+    "the world 'still' counts regret from top=0.5, but fresh arms have means of up to 1: regret will be negative; give
+    the world the top of its reservoir"
+    """
+    low = list(dict.fromkeys((name, world.top, world.reservoir.top) for name, world in worlds if world.has_low_top))
+    if not low:
+        return ""
+    name, top, best = low[0]
+    others = f" (and so with {len(low) - 1:,} more worlds)" if len(low) > 1 else ""
+    return (
+        f"the world{name and f' {name!r}'} counts regret from top={top:g}, but fresh arms have means of up to "
+        f"{best:g}: regret will be negative{others}; give the world the top of its reservoir"
+    )
 
 
 def begin_world(world: WorldState, key: int) -> WorldState:

@@ -34,5 +34,6 @@ def _stop_importing(_number: int, _frame: FrameType | None) -> None:
 
 
 def _say_so() -> None:
-    sys.stderr.write("manyarms: stopped by Ctrl-C\n")
-    sys.stderr.flush()
+    if sys.stderr is not None:  # a shell may have closed it
+        sys.stderr.write("manyarms: stopped by Ctrl-C\n")
+        sys.stderr.flush()

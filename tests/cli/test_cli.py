@@ -30,7 +30,7 @@ reservoir = {type = "Uniform"}
 [policies.uniform]
 type = "UniformPlay"
 """
-
+USUAL = 'reservoir = {type = "Uniform"}'
 
 LATE = """
 [worlds.late]
@@ -114,6 +114,30 @@ def test_a_study_is_planned_run_and_kept(tmp_path, capsys):
 
 
 @pytest.mark.compiled
+@pytest.mark.filterwarnings("always")
+def test_regret_that_will_be_negative_is_told_by_every_command(tmp_path, capsys):
+    study, page = tmp_path / "tiny.toml", tmp_path / "run.html"
+    study.write_text(TINY.replace('{type = "Uniform"}', '{type = "Uniform"}\ntop = 0.2\n[worlds.usual]\n' + USUAL))
+    words = "the world{} counts regret from top=0.2, but fresh arms have means of up to 1: regret will be negative; "
+    words += "give the world the top of its reservoir"
+    named, escaped = words.format(" 'still'"), words.format(" &#x27;still&#x27;")
+    run = ["run", str(study), "--folder", str(tmp_path)]
+    for command in ([*run, "--dry-run"], run, ["report", str(tmp_path / "tiny")]):
+        assert main(command) == 0
+        assert capsys.readouterr().err.count(named) == 1
+    assert escaped in (tmp_path / "tiny" / "report.html").read_text(encoding="utf-8")
+    for of in ([str(study), "--cell", "still"], [str(next((tmp_path / "tiny").glob("cells/0000*")))]):
+        assert main(["explain", *of, "--out", str(page)]) == 0
+        assert words.format("") in " ".join(capsys.readouterr().out.split())
+        assert words.format("") in page.read_text(encoding="utf-8")
+    assert main(["explain", str(study), "--cell", "usual"]) == 0
+    assert "negative" not in capsys.readouterr().out
+    worlds = {name: ma.World(ma.Uniform(), top=0.2) for name in ("a", "b", "c")}
+    with pytest.warns(UserWarning, match=r"the world 'a' .* negative \(and so with 2 more worlds\); give"):
+        lab.plan_of_study(lab.Study.of("low", {"it": ma.UniformPlay()}, worlds, [10, 20], 1), tmp_path)
+
+
+@pytest.mark.compiled
 def test_a_report_and_figures_are_made_of_a_folder(tmp_path, capsys):
     study = tmp_path / "my tiny.toml"
     study.write_text(TINY)
@@ -187,6 +211,10 @@ class OwnPlay(UniformPlay):
 NAMED_STUDIES["own-study"] = lambda: Study.of("own-study", {"me": OwnPlay()}, {"still": World(PowerLaw(1.0))}, [100], 2)
 one, none, text = OwnPlay(), [], "text"
 """
+MUTE = """class Mute(Exception):
+    def __str__(self):
+        raise self
+"""
 OWN_STUDY = TINY.replace('"tiny"', '"own"').replace("UniformPlay", "OwnPlay")
 
 
@@ -246,6 +274,15 @@ def test_studies_use_modules_of_ones_own_here_and_on_a_cluster(modules, capsys):
             ["'figure-1-described'", "another name"],
         ),
         ("import manyarms.lab as it\nit.NAMED_STUDIES['mine'] = dict", ["mine", "must give a Study", "{}"]),
+        (
+            "import manyarms.lab as it\ndef ends():\n    raise SystemExit(5)\nit.NAMED_STUDIES['mine'] = ends",
+            ["study mine: its function in NAMED_STUDIES", "SystemExit: 5", "bad_module.py, line 3"],
+        ),
+        (
+            f"import manyarms.lab as it\n{MUTE}def fails():\n    raise Mute\nit.NAMED_STUDIES['mine'] = fails",
+            ["study mine: its function in NAMED_STUDIES", "Mute: (its text cannot be shown: Mute)", "line 6"],
+        ),
+        (f"{MUTE}raise Mute", ["'bad_module' cannot be imported", "Mute: (its text cannot be shown: Mute)"]),
     ],
 )
 def test_what_is_wrong_with_a_module_is_said(modules, capsys, text, words):

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import subprocess
 import sys
 
 import pytest
@@ -156,6 +157,28 @@ def test_a_study_that_is_not_utf_8_is_named_with_its_line(tmp_path, capsys):
     assert main(["run", str(path), "--dry-run", "--folder", str(tmp_path)]) == 0
     assert main(["explain", str(tmp_path)]) == 2
     assert "codec" not in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- what is closed or full
+
+
+@pytest.mark.parametrize(
+    ("command", "redirected", "code"),
+    [
+        ("worlds", ">&-", 0),
+        ("worlds", ">&- 2>&-", 0),
+        ("worlds", "> /dev/full", 2),
+        ("worlds", "> /dev/full 2>&-", 2),
+        ("run nowhere.toml", "2>&-", 2),
+        ("run nowhere.toml", "2> /dev/full", 2),
+    ],
+)
+def test_the_exit_code_is_right_wherever_a_shell_sends_what_is_said(command, redirected, code):
+    line = f"exec {sys.executable} -m manyarms_command {command} {redirected}"
+    settings = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(["sh", "-c", line], env=settings, capture_output=True, text=True)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
 
 
 # ---------------------------------------------------------------- options and findings

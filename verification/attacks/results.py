@@ -1,9 +1,9 @@
 """Result files and studies under attack, python -m verification.attacks.results.
 
 Bytes are flipped, files cut, rewritten, exchanged and replaced by pipes, what they say of themselves is changed (and
-signed again, as by somebody who knows how), runs are killed, and sources edited while they are played. It has held if
-whatever was done is named, and the same command leaves the same bytes as a run that nobody disturbed; never a
-traceback, and nothing that is waited for in vain.
+signed again, as by somebody who knows how), runs are killed, and sources edited while they are played, before that,
+and between two runs. It has held if whatever was done is named, and the same command leaves the same bytes as a run
+that nobody disturbed; never a traceback, and nothing that is waited for in vain.
 
 ``--size 1`` is 10,000 flips of result files and 50 kills; ``--seed`` says which.
 """
@@ -59,6 +59,7 @@ def attacks(seed: int, size: float) -> Iterator[dict[str, object]]:
             yield pipes(finished, stopped)
             yield kills(Path(place, "killed"), dice, scaled(50, size))
             yield edits(Path(place, "edited"), scaled(4, size))
+            yield from edits_of_helpers(Path(place, "helpers"), scaled(2, size))
     finally:
         chunks.CHUNK_ROUNDS["cpu"] = usual
 
@@ -362,27 +363,24 @@ def studies(finished: Finished, dice: random.Random, tries: int) -> dict[str, ob
 def pipes(finished: Finished, stopped: Stopped) -> dict[str, object]:
     """A pipe that nobody writes to stands in place of a file."""
     row = Row("a pipe stands in place of a result, a chunk, the study or the lock")
-    for at in (finished, stopped):
-        name, path = next(iter(at.files.items()))
-        path.unlink()
-        os.mkfifo(path)
-        row.note(outcome(lambda at=at, name=name: at.wrong_after([name])[name]))
-        at.restore()
-    for name in (STUDY, ".lock"):
-        path = finished.home / name
+    places = [(at, next(iter(at.files.values()))) for at in (finished, stopped)]
+    for at, path in [*places, (finished, finished.home / STUDY), (finished, finished.home / ".lock")]:
         path.unlink()
         os.mkfifo(path)
 
-        def look(name: str = name) -> str:
+        def look(at: Finished = at, path: Path = path) -> str:
             try:
-                said = finished.again()
+                at.again()
             except OSError as error:
-                said = [str(error)]
-            return "not named" * (not any(name in text for text in said))
+                wrong = "not named" * (path.name not in str(error)) or "replaced" * (not path.is_fifo())
+            else:
+                wrong = "taken"
+            others = at.good.items() - {(path.name, at.good.get(path.name))}
+            return wrong or "others are changed" * any(at.files[name].read_bytes() != data for name, data in others)
 
         row.note(outcome(look))
         path.unlink(missing_ok=True)
-        finished.restore()
+        at.restore()
     return row.values()
 
 
@@ -414,10 +412,10 @@ type = "UniformPlay"
 """
 
 
-def started(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
-    """``manyarms run study.toml`` in another process, once it is about to begin."""
+def started(folder: Path, *arguments: str, before: str = "") -> "subprocess.Popen[str]":
+    """``manyarms run study.toml`` in another process, once it is about to begin; it does something ``before``."""
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "run", "study.toml", "--folder", "results", "--jobs", "2", *arguments],
+        [sys.executable, "-c", before + COMMAND, "run", "study.toml", "--folder", "results", "--jobs", "2", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -500,6 +498,88 @@ def edits(folder: Path, tries: int) -> dict[str, object]:
 
         row.note(outcome(look))
     return row.values()
+
+
+HELPED = """
+import dataclasses
+import importlib
+from manyarms import PowerLaw
+{imports}
+
+@dataclasses.dataclass(frozen=True)
+class AttackedLaw({base}):
+    def start(self):
+        return {law}.start()
+"""
+"""A reservoir whose numbers are those of a helper."""
+
+PLAIN = "BETA = {beta}\n"
+
+WITH_A_CLASS = """
+from manyarms import PowerLaw
+
+class Law(PowerLaw):
+    def start(self):
+        return PowerLaw({beta}).start()
+"""
+
+BY_NAME, IN_A_PACKAGE = "attacked_helper", "attacked_parts.inside.helper"
+OF_HELPER = {"base": "PowerLaw", "law": "PowerLaw(helper.BETA)"}
+
+WAYS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "by its name": (BY_NAME, PLAIN, OF_HELPER | {"imports": f"import {BY_NAME} as helper"}),
+    "from a package": (IN_A_PACKAGE, PLAIN, OF_HELPER | {"imports": "from attacked_parts.inside import helper"}),
+    "by importlib": (BY_NAME, PLAIN, OF_HELPER | {"imports": f"helper = importlib.import_module({BY_NAME!r})"}),
+    "by a computed name": (
+        BY_NAME,
+        PLAIN,
+        OF_HELPER | {"imports": "helper = importlib.import_module('_'.join(['attacked', 'helper']))"},
+    ),
+    "while it is played": (
+        BY_NAME,
+        PLAIN,
+        {"imports": "", "base": "PowerLaw", "law": f"PowerLaw(importlib.import_module({BY_NAME!r}).BETA)"},
+    ),
+    "for a class of it": (
+        BY_NAME,
+        WITH_A_CLASS,
+        {"imports": f"Law = getattr(importlib.import_module({BY_NAME!r}), 'Law')", "base": "Law", "law": "super()"},
+    ),
+}
+"""How a module comes by a helper: the helper, what is in it, and how the module is written."""
+
+LOAD = "import {helper}; open({path!r}, 'w').write({text!r})\n"
+
+
+def edits_of_helpers(folder: Path, tries: int) -> Iterator[dict[str, object]]:
+    """A module that another one imports is edited: between two runs, or after it was loaded and before a run."""
+    for way, (helper, content, spec) in WAYS.items():
+        row = Row(f"a helper that a module imports {way} is edited")
+        for number in range(2 * tries):
+            place = folder / way.replace(" ", "-") / str(number)
+            path = place / f"{helper.replace('.', '/')}.py"
+            path.parent.mkdir(parents=True)
+            path.write_text(content.format(beta=1.0))
+            (place / "attacked.py").write_text(HELPED.format(**spec))
+            (place / "study.toml").write_text(TOML.replace('"PowerLaw"', '"AttackedLaw"'))
+            text = content.format(beta=2.25)
+            before = LOAD.format(helper=helper, path=str(path), text=text) if number % 2 else ""
+
+            def look(place: Path = place, path: Path = path, text: str = text, before: str = before) -> str:
+                own = ("--import", "attacked")
+                started(place, *own, before=before).communicate()
+                path.write_text(text)
+                said = started(place, *own).communicate()[1]
+                started(place, *own, "--folder", "afresh").communicate()
+                kept, made = (bytes_below(place / where / "attacked" / "cells") for where in ("results", "afresh"))
+                again = started(place, *own).communicate()[1]
+                wrong = "nothing was played" * (not made) or "not named" * ("of other sources" not in said)
+                wrong = wrong or "once more" * bool(again)
+                wrong = "results of the old sources were kept" * (kept != made) or wrong
+                return wrong and f"edited{' before the run' * bool(before)}: {wrong}"
+
+            row.note(outcome(look))
+        yield row.values()
 
 
 if __name__ == "__main__":

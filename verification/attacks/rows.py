@@ -5,6 +5,10 @@ import collections
 import time
 from collections.abc import Callable, Iterable, Iterator
 
+from manyarms.tables import Table
+
+INSTEAD = "what happened instead"
+
 
 class Row:
     """One kind of attack, as it is counted."""
@@ -26,7 +30,7 @@ class Row:
     def values(self) -> dict[str, object]:
         """The row."""
         words = "; ".join(f"{number} × {what}" for what, number in self.others.most_common(8))
-        return {"attack": self.attack, "tries": self.tries, "held": self.held, "else": words}
+        return {"attack": self.attack, "tried": self.tries, "held": self.held, INSTEAD: words}
 
 
 def scaled(tries: int, size: float) -> int:
@@ -34,24 +38,24 @@ def scaled(tries: int, size: float) -> int:
     return max(1, round(tries * size))
 
 
-def print_rows(rows: Iterable[dict[str, object]]) -> bool:
-    """One line for each; whether all attacks were held against."""
-    is_held = True
+def printed(rows: Iterable[dict[str, object]]) -> Iterator[dict[str, object]]:
+    """The same, each as a line as soon as it is there."""
     for row in rows:
-        print(f"{row['held']:>6} of {row['tries']:<6} held: {row['attack']}", flush=True)
-        if row["else"]:
-            print(f"       else: {row['else']}", flush=True)
-            is_held = False
-    return is_held
+        print(f"{row['held']:>6} of {row['tried']:<6} held: {row['attack']}", flush=True)
+        if row[INSTEAD]:
+            print(f"       else: {row[INSTEAD]}", flush=True)
+        yield row
 
 
 def main(attacks: Callable[[int, float], Iterator[dict[str, object]]], words: str | None) -> int:
-    """Run attacks from the command line; 1 if one was not held against."""
+    """Run attacks from the command line, and print a table of them all; 1 if one was not held against."""
     parser = argparse.ArgumentParser(description=(words or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--size", type=float, default=1.0, help="scales the number of tries")
+    parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
     options = parser.parse_args()
     begun = time.perf_counter()
-    is_held = print_rows(attacks(options.seed, options.size))
-    print(f"{time.perf_counter() - begun:.0f} s")
-    return 0 if is_held else 1
+    rows = list(printed(attacks(options.seed, options.size)))
+    print(f"{time.perf_counter() - begun:.0f} s\n")
+    print(Table(rows).to_markdown() if options.markdown else Table(rows))
+    return 1 if any(row[INSTEAD] for row in rows) else 0

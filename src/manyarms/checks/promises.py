@@ -12,7 +12,7 @@ import numpy as np
 from .. import bases, policies
 from ..about import FIELDS, TOLD, About
 from ..snapshots import state_to_json
-from ..specs import Spec, spec_from_json
+from ..specs import RAISED, Spec, spec_from_json, text_of
 from ..states import arrays, leaves, type_of
 
 Check = tuple[str, Callable[[], None]]
@@ -56,8 +56,8 @@ def promise(*kinds: str, when: Callable[[Any], bool] = lambda spec: True) -> Cal
                 raise
             except Broken as error:
                 raise CheckError(f"{head}{error}") from None
-            except Exception as error:
-                raise CheckError(f"{head}{type(error).__name__}: {error}") from error
+            except RAISED as error:
+                raise CheckError(f"{head}{type(error).__name__}: {text_of(error)}") from error
 
         PROMISES.append(Promise(checked, kinds, when))
         return checked

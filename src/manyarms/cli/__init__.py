@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
+from ..specs import as_raised
 from ..tables import seen
 from ..version import __version__
 from . import arena, bench, check, explain, lists, plan, report, reproduce, run  # noqa: F401, which makes them commands
@@ -39,6 +40,9 @@ def _acted(options: argparse.Namespace) -> int:
         return 0
     except (ValueError, LookupError, ImportError, MemoryError, OSError, RuntimeError) as error:
         say_error(options.command, error)
+        return 2
+    except SystemExit as error:  # of a module of one's own
+        say_error(options.command, f"code of your own ends the program, {as_raised(error, ())}; mend it there")
         return 2
     except KeyboardInterrupt:
         goes_on = "; the same command goes on where it stopped" if options.command in GOES_ON else ""

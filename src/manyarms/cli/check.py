@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..checks import CheckError, checks, examples
-from ..specs import SPEC_TYPES, Spec
+from ..specs import RAISED, SPEC_TYPES, Spec, text_of
 from .options import command, option
 from .output import say
 from .own import imported
@@ -78,10 +78,10 @@ def _made(name: str, maker: Callable[[], Any]) -> list[Spec]:
     """The specs that a class or function of one's own makes of nothing."""
     try:
         made = maker()
-    except Exception as error:  # its own code may raise anything
+    except RAISED as error:  # its own code may raise anything
         raise LookupError(
-            f"{name} cannot be made with its defaults ({type(error).__name__}: {error}); name an instance, or a "
-            "function that makes one"
+            f"{name} cannot be made with its defaults ({type(error).__name__}: {text_of(error)}); name an instance, or "
+            "a function that makes one"
         ) from error
     specs = list(made) if isinstance(made, (list, tuple)) else [made]
     if not specs or not all(isinstance(spec, Spec) for spec in specs):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..specs import text_of
 from ..tables import Table, seen
 
 FORMATS: dict[str, Callable[[Table], str]] = {"text": str, "markdown": Table.to_markdown, "latex": Table.to_latex}
@@ -35,16 +36,31 @@ codecs.register_error("manyarms", _plainer)
 @contextlib.contextmanager
 def nothing_lost() -> Iterator[None]:
     """While this lasts, what a terminal cannot show is written otherwise, on standard output and error."""
-    streams = [stream for stream in (sys.stdout, sys.stderr) if hasattr(stream, "reconfigure")]
-    before = [stream.errors for stream in streams]
-    for stream in streams:
-        stream.reconfigure(errors="manyarms")
-    try:
-        yield
-    finally:
-        for stream, errors in zip(streams, before, strict=True):
-            with contextlib.suppress(ValueError, OSError):  # it is closed, or nobody reads it any more
-                stream.reconfigure(errors=errors)
+    with _somewhere():
+        streams = [stream for stream in (sys.stdout, sys.stderr) if hasattr(stream, "reconfigure")]
+        before = [stream.errors for stream in streams]
+        for stream in streams:
+            stream.reconfigure(errors="manyarms")
+        try:
+            yield
+        finally:
+            for stream, errors in zip(streams, before, strict=True):
+                with contextlib.suppress(ValueError, OSError):  # it is closed, or nobody reads it any more
+                    stream.reconfigure(errors=errors)
+
+
+@contextlib.contextmanager
+def _somewhere() -> Iterator[None]:
+    """While this lasts, there is standard output and error: nowhere, where a shell has closed them (``>&-``)."""
+    closed = [name for name in ("stdout", "stderr") if getattr(sys, name) is None]
+    with contextlib.ExitStack() as nowhere:
+        for name in closed:
+            setattr(sys, name, nowhere.enter_context(open(os.devnull, "w")))
+        try:
+            yield
+        finally:
+            for name in closed:
+                setattr(sys, name, None)
 
 
 def say(what: object = "", end: str = "\n", *, aside: bool = False) -> None:
@@ -63,11 +79,12 @@ LONGEST_LINE = 2_000
 
 def say_error(command: str, error: object) -> None:
     """Print what is wrong with a command; of a very long line, the middle is left out."""
-    text = str(error).removeprefix(f"{command}: ")  # some begin with it, as they do in Python
+    text = text_of(error).removeprefix(f"{command}: ")  # some begin with it, as they do in Python
     half = LONGEST_LINE // 2
     cut = (line if len(line) <= LONGEST_LINE else f"{line[:half]} … {line[-half:]}" for line in text.split("\n"))
     said = "\n".join(cut)
-    say(f"manyarms {command}: {said}", aside=True)
+    with contextlib.suppress(OSError):  # nobody can be told: the exit code says that something is wrong
+        say(f"manyarms {command}: {said}", aside=True)
 
 
 def print_json(value: Any) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from ..specs import RAISED, text_of
+
 
 def imported(name: str) -> ModuleType:
     """A module of one's own: of the folder one stands in, or from where Python finds it."""
@@ -23,9 +25,11 @@ def imported(name: str) -> ModuleType:
                 f"there is no module {name!r}, neither in {os.getcwd()} nor where Python looks; {hint}go to its "
                 "folder, or put that on PYTHONPATH"
             ) from None
-        raise LookupError(f"the module {name!r} cannot be imported: {error}") from None
-    except (Exception, SystemExit) as error:  # its own code may raise anything
-        raise LookupError(f"the module {name!r} cannot be imported: {type(error).__name__}: {error}") from error
+        raise LookupError(f"the module {name!r} cannot be imported: {text_of(error)}") from None
+    except RAISED as error:  # its own code may raise anything
+        raise LookupError(
+            f"the module {name!r} cannot be imported: {type(error).__name__}: {text_of(error)}"
+        ) from error
 
 
 def lab_with(imports: Sequence[str]) -> Any:

@@ -3,8 +3,11 @@
 import argparse
 
 from .options import command, given, number, option, written_out
-from .output import checked_output, print_json, print_rows, say
+from .output import checked_output, print_json, print_rows, say, say_how_far
 from .own import lab_with
+
+MANY_CELLS = 10_000
+"""To look at so many takes seconds, or minutes if they have results."""
 
 
 @command(
@@ -25,6 +28,8 @@ def run(options: argparse.Namespace) -> None:
     folder = checked_output("--folder", options.folder, "results")
     lab = lab_with(options.imports)
     study = lab.find_study(options.study).replace(**given(options, "replications", "seed"))
+    if len(study.cells) >= MANY_CELLS:
+        say_how_far(f"looking at {len(study.cells):,} cells")
     where = given(options, "jobs", "cluster", "device", "resume")
     if options.dry_run:
         plan = lab.plan_of_study(study, folder, **where)

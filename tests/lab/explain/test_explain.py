@@ -982,7 +982,9 @@ def test_bad_arguments_are_named(arguments, options, error, words):
 
 def test_what_memory_cannot_hold_is_refused(monkeypatch):
     monkeypatch.setattr(explain_module, "memory", lambda: 1e9)
-    with pytest.raises(MemoryError, match=r"10,000,000 rounds take 5 GB, and this machine has 1 GB; .* shorter run"):
+    with pytest.raises(
+        MemoryError, match=r"10,000,000 rounds take 5 GB, and this process may use 1 GB; .* shorter run"
+    ):
         lab.explain(ma.UniformPlay(), WORLDS["still"], 10_000_000)
 
 

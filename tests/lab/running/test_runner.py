@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import manyarms as ma
+from manyarms import sources
 from manyarms.atomic import at_once
 from manyarms.cli import main
 from manyarms.engine import play_range
@@ -46,7 +47,7 @@ from manyarms.lab import (
     summary,
     write_report,
 )
-from manyarms.lab.running import chunks, folder, runner
+from manyarms.lab.running import chunks, contents, folder, runner
 from manyarms.lab.running.files import FORMAT, sources_of
 from manyarms.lab.studies.modules import import_same
 from manyarms.specs import SPEC_TYPES
@@ -289,6 +290,25 @@ def test_a_study_is_validated_once_and_every_cell_written_and_opened_once(tmp_pa
     write_report(read_results(tmp_path / "small"), tmp_path / "there.html")
     assert done.counts == {"__post_init__": 1, "ParquetFile": 8, "from_json": 8, "to_json": 8 + 8}
     assert (tmp_path / "here.html").read_bytes() == (tmp_path / "there.html").read_bytes()
+
+
+def test_hundreds_of_cells_take_little_and_to_find_them_done_opens_each_file_once(tmp_path, monkeypatch):
+    worlds = {f"beta {place}": ma.World(ma.PowerLaw(beta=0.5 + place / 100)) for place in range(200)}
+    policies = {"elimination": ma.Elimination(beta=1.0), "uniform": ma.UniformPlay()}
+    study = Study.of("many", policies, worlds, horizons=[200], replications=4)
+    assert len(run(study, tmp_path)) == len(study.cells) == 400
+    files = bytes_below(tmp_path)
+    assert sum(map(len, files.values())) <= 10_000_000
+    done = Counted(monkeypatch)
+    for name in ("ParquetFile", "ParquetWriter", "read_metadata", "read_schema", "read_table"):
+        done.watch(pq, name)
+    done.watch(contents, "plain_bytes")
+    assert plan_of_study(study, tmp_path)["cells left"] == 0
+    assert done.counts == {"plain_bytes": 400, "ParquetFile": 400}  # of those bytes
+    done.counts.clear()
+    run(study, tmp_path)
+    assert done.counts == {"plain_bytes": 400, "ParquetFile": 400, "read_metadata": 400}  # and whose each file is
+    assert bytes_below(tmp_path) == files
 
 
 def test_cells_of_several_chunks_are_put_together_from_files_that_are_opened_once(tmp_path, monkeypatch):
@@ -651,6 +671,20 @@ def test_sources_of_specs_from_elsewhere_count_as_they_were_loaded(elsewhere):
     assert sources_of(cell) == before  # what plays is the old code
     importlib.reload(sys.modules["elsewhere"])
     assert sources_of(cell) != before
+
+
+def test_of_sources_that_nobody_knows_no_result_is_kept_and_no_worker_has_the_same(tmp_path, elsewhere, monkeypatch):
+    _, study = elsewhere
+    modules = needed_modules(study.cells)
+    run(study, tmp_path)
+    monkeypatch.setattr(sources, "behind", lambda module: {module: b"known", "helper": None})
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="is of other sources .*; made anew"):
+            run(study, tmp_path)
+    with pytest.raises(RuntimeError, match="the module 'helper' was changed after it had been loaded, so no worker"):
+        needed_modules(study.cells)
+    with pytest.raises(ImportError, match="other sources of 'elsewhere'"):
+        import_same(modules)
 
 
 def test_what_an_executor_gives_back_is_looked_at(tmp_path):

@@ -16,7 +16,7 @@ import numpy as np
 from ...policies import Policy
 from ...policies.base import DOUBLING
 from ...policies.tail import AUTO
-from ...specs import one_of
+from ...specs import RAISED, one_of, text_of
 from ...world import World
 from ..figures.statistics import Floats
 from ..running.costs import seconds_beyond
@@ -91,10 +91,10 @@ class Entrant:
             return {}
         try:
             plays = self.plays(contest)
-        except Exception as error:  # a function of one's own may raise anything
+        except RAISED as error:  # a function of one's own may raise anything
             raise ValueError(
                 f"arena: the entrant {self.name!r} fails in the contest {contest.name!r}: "
-                f"{type(error).__name__}: {error}; mend its function, or let it give {{}} to stay away"
+                f"{type(error).__name__}: {text_of(error)}; mend its function, or let it give {{}} to stay away"
             ) from error
         named: dict[str, Any] = {self.name: plays}
         if isinstance(plays, Mapping):

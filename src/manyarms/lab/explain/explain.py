@@ -188,8 +188,8 @@ def explained(
     chosen, why_no_shifts = shift_rule(cell, rule)
     if BYTES_A_ROUND * cell.horizon > memory():
         raise MemoryError(
-            f"explain: {cell.horizon:,} rounds take {BYTES_A_ROUND * cell.horizon / 1e9:,.0f} GB, and this machine has "
-            f"{memory() / 1e9:,.0f} GB; explain a shorter run"
+            f"explain: {cell.horizon:,} rounds take {BYTES_A_ROUND * cell.horizon / 1e9:,.0f} GB, and this process may "
+            f"use {memory() / 1e9:,.0f} GB; explain a shorter run"
         )
     warn_of_other_top(cell.policy_name, cell.policy, cell.world)
     values, log, notes, belief = played(cell, checkpoints, seed, replication)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...measures import ShiftRule, Shifts
 from ...tables import Table
+from ...world import why_negative
 from ..figures.statistics import number
 from .account import ANSWERED, MISSED, NO_NEED, Account, RestartVerdict
 
@@ -21,6 +22,9 @@ def sentences(found: Account) -> Iterator[str]:
     restarted = f"restarted {times(len(restarts))}" if restarts else "never restarted"
     regret = number(found.final("regret"))
     yield f"{found.cell.policy_name} {restarted} in {many(found.cell.horizon, 'round')}; its regret came to {regret}."
+    negative = why_negative([("", found.cell.world)])
+    if negative:
+        yield f"Take care: {negative}."
     if found.shifts is None:
         yield found.why_no_shifts
     else:

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...engine import warn_of_low_top
 from ...intervals import mean_and_half_width, means_and_half_widths
 from ...results import COLOURS, PER_ROUND, regret_and_reward
-from ...specs import as_raised
+from ...specs import RAISED, as_raised
 from ...version import __version__
+from ...world import why_negative
 from ..figures.figures import MARKERS, MARKS
 from ..figures.statistics import (
     LAST_PART,
@@ -103,7 +105,7 @@ def findings(results: list[CellResult]) -> list[Section]:
     try:
         found = function(results)
         found = list(found) if isinstance(found, Iterator) else found
-    except Exception as error:  # it may be a function of one's own, which may raise anything
+    except RAISED as error:  # it may be a function of one's own, which may raise anything
         place = as_raised(error, {getattr(function, "__module__", "")})
         raise ValueError(f"study {study.name}: its function in FINDINGS has raised an error, {place}") from error
     return as_sections(f"study {study.name}: what its function in FINDINGS gives", found)
@@ -144,6 +146,7 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
         What comes before the results: ``Section(heading, paragraphs, tables)``.
     """
     grid = Grid(results)
+    warn_of_low_top(grid.study.worlds())
     cells = [(world, horizon) for world in grid.worlds for horizon in grid.horizons if grid.at(world, horizon)]
     checkpoints = grid.study.checkpoints
     regret_first = all(result.cell.world.regret_is_from_the_best for result in grid.results)
@@ -155,6 +158,7 @@ def report(results: Iterable[CellResult], command: str = "", sections: Iterable[
         "version": text(__version__),
         "about": text(grid.study.about),
         "facts": _facts(grid),
+        "negative": text(why_negative(grid.study.worlds())),
         "sections": "".join(map(added, as_sections("report: sections", sections))),
         "reward_first": "" if regret_first else reward,
         "reward_second": reward if regret_first else "",

@@ -65,6 +65,6 @@ def why_too_large(study: Study) -> str | None:
         return None
     return (
         f"study {study.name}: {study.replications:,} replications with {study.rounds_kept(cell).size} checkpoints of "
-        f"the cell {cell.label!r} take {needed / 1e9:,.0f} GB of memory at the end, and this machine has "
+        f"the cell {cell.label!r} take {needed / 1e9:,.0f} GB of memory at the end, and this process may use "
         f"{memory() / 1e9:,.0f} GB; ask for fewer replications or fewer checkpoints"
     )

@@ -98,8 +98,8 @@ def sources_of(cell: Cell) -> str:
     """A digest of the sources that play a cell: the package's, and those of specs from elsewhere."""
     digest = hashlib.sha256(LOADED_SOURCES.encode())
     for module in sorted(modules_of((cell.policy, cell.world))):
-        # Typed at a prompt: nobody can say whether it is still the same.
-        digest.update(sources.behind(module) or os.urandom(16))
+        # Typed at a prompt, or edited since: nobody can say whether it is still the same.
+        digest.update((sources.digest_behind(module) or os.urandom(16).hex()).encode())
     return digest.hexdigest()[:16]
 
 

@@ -93,8 +93,9 @@ class Folder:
         """Whether a file holds what this study and these sources would make of a chunk; if not, why is noted."""
         if not path.exists():
             return False
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder, and a result file belongs there; move it away")
+        if not path.is_file():
+            what = "a folder" if path.is_dir() else "no plain file"
+            raise OSError(f"{path} is {what}, and a result file belongs there; move it away")
         try:
             reason = self._why_unusable(read_own(path, self.study), chunk)
         except BadFile as error:

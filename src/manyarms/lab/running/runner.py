@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engine import play_range, usable_cores
+from ...engine import play_range, usable_cores, warn_of_low_top
 from ...gpu import chosen_device
 from ...specs import count
 from ..studies.modules import import_same, needed_modules
@@ -93,6 +93,7 @@ def run(
     reason = why_too_large(study)
     if reason:
         raise MemoryError(reason)
+    warn_of_low_top(study.worlds())
     home = Folder(study, Path(folder), device)
     with home.for_this_run_alone():
         home.remove_leftovers()
@@ -165,6 +166,7 @@ def plan_of_study(
     reason = why_too_large(study)
     if reason:
         warnings.warn(reason, stacklevel=2)
+    warn_of_low_top(study.worlds())
     missing = Folder(study, Path(folder), device).missing(resume)
     guessed = device == "cpu" and workers > 0
     return {

@@ -1,6 +1,5 @@
 """Specs from outside the package: which modules define them, and how a worker comes by the same ones."""
 
-import hashlib
 import importlib
 import os
 import socket
@@ -8,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ... import sources
 from ...compiled import LOADED_SOURCES
-from ...specs import modules_of
+from ...specs import RAISED, modules_of, text_of
 from .study import Cell
 
 
@@ -18,8 +17,17 @@ def needed_modules(cells: Iterable[Cell]) -> dict[str, str]:
     What a script itself defines is left out: a worker cannot import a script by its name.
     """
     names = set().union(*(modules_of((cell.policy, cell.world)) for cell in cells))
-    found = {name: sources.behind(name) for name in sorted(names - {"__main__"})}
-    own = {name: _digest(source) for name, source in found.items() if source is not None}
+    own: dict[str, str] = {}
+    for name in sorted(names - {"__main__"}):
+        edited = [each for each, source in sources.behind(name).items() if source is None]
+        if edited:
+            raise RuntimeError(
+                f"the module {edited[0]!r} was changed after it had been loaded, so no worker can have the same; "
+                "start Python again"
+            )
+        digest = sources.digest_behind(name)
+        if digest is not None:
+            own[name] = digest
     return {sources.PACKAGE: LOADED_SOURCES} | own
 
 
@@ -28,12 +36,12 @@ def import_same(modules: Mapping[str, str]) -> None:
     for name, digest in modules.items():
         try:
             importlib.import_module(name)
-        except Exception as error:
+        except RAISED as error:
             raise ImportError(
-                f"{_this_process()} cannot import the module {name!r} ({error}); install it there, or put its folder "
-                "on the worker's PYTHONPATH"
+                f"{_this_process()} cannot import the module {name!r} ({text_of(error)}); install it there, or put its "
+                "folder on the worker's PYTHONPATH"
             ) from None
-        here = LOADED_SOURCES if name == sources.PACKAGE else _digest(sources.behind(name) or b"")
+        here = LOADED_SOURCES if name == sources.PACKAGE else sources.digest_behind(name)
         if here != digest:
             raise ImportError(
                 f"{_this_process()} has other sources of {name!r}, or of what it imports; install the same there"
@@ -42,7 +50,3 @@ def import_same(modules: Mapping[str, str]) -> None:
 
 def _this_process() -> str:
     return f"a worker (process {os.getpid()} on {socket.gethostname()})"
-
-
-def _digest(source: bytes) -> str:
-    return hashlib.sha256(source).hexdigest()[:16]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ...engine import LONGEST_RUN, MOST_CHECKPOINTS, checkpoint_rounds
 from ...policies.base import Policy, check_feedback, checked_slots
-from ...specs import Count, Flag, Spec, as_raised, checked_seed, checks_of, count, several, spec_from_json
+from ...specs import RAISED, Count, Flag, Spec, as_raised, checked_seed, checks_of, count, several, spec_from_json
 from ...trace import columns_kept
 from ...world import World
 
@@ -108,7 +108,7 @@ def checked_cells(owner: str, name: str, cells: Any) -> tuple[Cell, ...]:
             raise ValueError(
                 f"{owner}: the cell {cell.label!r} is there twice; name each horizon once, or give worlds other names"
             )
-        found[key] = dataclasses.replace(cell, horizon=horizon)
+        found[key] = cell if type(cell.horizon) is int else dataclasses.replace(cell, horizon=horizon)
     if not found:
         raise ValueError(f"{owner}: it has no {name}; give it policies, worlds and horizons")
     check_number(owner, {name: len(found)})
@@ -259,6 +259,10 @@ class Study:
         """What is kept at every checkpoint."""
         return columns_kept(self.recommend)
 
+    def worlds(self) -> Iterator[tuple[str, World]]:
+        """The world of each cell, by its name."""
+        return ((cell.world_name, cell.world) for cell in self.cells)
+
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed."""
         return dataclasses.replace(self, **changes)
@@ -351,11 +355,11 @@ def read_study(path: str | Path) -> Study:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ValueError(f"{path}: line {line} is not UTF-8, as TOML must be; save the file as UTF-8") from None
-    return parse_study(text, str(path)).replace(file=path.name)
+    return parse_study(text, str(path), file=path.name)
 
 
-def parse_study(text: str, where: str = "study") -> Study:
-    """The study that a TOML text describes.
+def parse_study(text: str, where: str = "study", *, file: str = "") -> Study:
+    """The study that a TOML text describes; an error begins with ``where``.
 
     Examples
     --------
@@ -383,7 +387,7 @@ def parse_study(text: str, where: str = "study") -> Study:
             worlds = _specs("worlds", grid["worlds"], filling, "World")
             policies = _specs("policies", grid["policies"], filling)
             cells += crossed(values["name"], policies, worlds, grid["horizons"])
-        return Study(cells=tuple(cells), **values)
+        return Study(cells=tuple(cells), file=file, **values)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from None
     except RecursionError:
@@ -444,7 +448,7 @@ def _specs(field: str, tables: Any, filling: Mapping[str, Any], kind: str | None
             found[key] = spec_from_json(({"type": kind} if kind else {}) | values)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{place}: {error}") from None
-        except Exception as error:  # a type of one's own may raise anything
+        except RAISED as error:  # a type of one's own may raise anything
             raise ValueError(f"{place}: {as_raised(error, ())}") from error
     return found
 
@@ -505,7 +509,7 @@ def _made(name: str, function: Any) -> Study:
         raise ValueError(f"study {name}: in NAMED_STUDIES must be a function that gives a Study, not {function!r}")
     try:
         made = function()
-    except Exception as error:
+    except RAISED as error:
         place = as_raised(error, {getattr(function, "__module__", "")})
         raise ValueError(f"study {name}: its function in NAMED_STUDIES has raised an error, {place}") from error
     if not isinstance(made, Study):
