@@ -105,6 +105,7 @@ def same_as_twin(state, twin):
     assert state.promised == twin.promised
     experience, noise = state.experience, state.noise
     assert (experience.kept, experience.kept_reward, experience.stay) == (twin.kept, twin.kept_reward, twin.stay)
+    assert (experience.kept_stay, state.search_level) == (twin.kept_stay, twin.search_level)
     assert (noise.is_coin, noise.squares, noise.scale) == (twin.is_coin, twin.squares, twin.scale)
     assert state.regrid == twin.regrid
     assert state.grid.points.tolist() == twin.grid.points
@@ -208,7 +209,7 @@ def test_the_reservoir_goes_on_learning_when_more_arms_are_held_than_remembered_
     state, dice = begun(ma.Forager(keep=600, most=600)), random.Random(3)
     for t in range(1, 1300):  # arms pay with their first play only, so there are always better ones than those it has
         choice = ask(state, t)
-        state = tell(state, choice, float(dice.random() < 0.5) if state.plays[choice.slot] == 0 else 0.0)
+        state = tell(state, choice, float(dice.random() < 0.1) if state.plays[choice.slot] == 0 else 0.0)
     assert state.used > memories.REMEMBERED + 50
     assert np.count_nonzero(state.memory.held) == memories.REMEMBERED  # all of them may be played again
     assert state.reservoir.judged > memories.REMEMBERED + 50
@@ -591,6 +592,7 @@ def test_experience_is_averages_of_late(rounds):
     assert experience.average == pytest.approx(np.average(rewards, weights=weight), abs=1e-12)
     assert experience.kept == pytest.approx(np.average(kept, weights=weight), abs=1e-12)
     assert experience.stay == pytest.approx(np.average(plays, weights=weight), abs=1e-10)
+    assert experience.kept_stay == pytest.approx(np.average(plays * kept, weights=weight), abs=1e-10)
     if any(kept):
         assert fast.earned_when_kept(experience) == pytest.approx(np.average(rewards, weights=weight * kept), abs=1e-9)
 
@@ -686,6 +688,52 @@ def test_the_reservoir_above_a_level_is_summed_up(arms, level):
     assert learning.mean_above(state.reservoir, state.grid, level) > min(level, means[-1] - 1e-9)
 
 
+@some
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=30), st.floats(0.0, 1e6))
+def test_a_search_breaks_even_where_what_it_finds_is_worth_its_cost(arms, plays):
+    state = begun()
+    for wins, losses in arms:
+        state = arm_seen(state, float(wins), wins + losses + 1)
+    means, masses = state.grid.means, state.reservoir.learned
+    level = learning.break_even(state.reservoir, state.grid, plays)
+    found = plays * float(masses @ np.maximum(means - level, 0.0))
+    fresh = float(masses @ means)
+    assert found == pytest.approx(level - fresh, abs=1e-9 * (1.0 + plays))
+    assert fresh - 1e-12 <= level <= means[-1]
+    assert learning.break_even(state.reservoir, state.grid, 2.0 * plays + 1.0) >= level - 1e-12
+
+
+def with_reservoir(state, shares, **settings):
+    """Arms are known to be just these points of the grid, with these shares."""
+    reservoir = state.reservoir._replace(judged=1e12, blur=0.0)  # the unseen arm weighs nothing
+    reservoir.learned[:] = 0.0
+    reservoir.learned[list(shares)] = list(shares.values())
+    learning.sum_up(reservoir, state.grid)
+    return state._replace(reservoir=reservoir, **settings)
+
+
+def test_a_search_is_for_more_where_it_pays_for_more_but_not_for_the_best_there_is():
+    low, middle, high, top = 4, 12, 18, 24
+    state = with_reservoir(begun(), {low: 0.9, middle: 0.09, high: 0.009, top: 0.001})
+    means = state.grid.means
+    average = (means[low] + means[middle]) / 2.0
+
+    def better(plays):
+        experience = fast.Experience(rounds=1000, average=average, kept=0.5, kept_reward=0.0, kept_stay=0.5 * plays)
+        return fast.with_target(fast.with_search_level(state._replace(experience=experience)))
+
+    above = learning.mean_above(state.reservoir, state.grid, average)
+    most = learning.mean_above(state.reservoir, state.grid, above)
+    assert means[middle] < above < means[high] < most < means[top]
+    assert better(1.0).better == above  # nobody is kept for long: a search for more does not pay
+    paying = better(60.0)
+    assert above < paying.better == paying.search_level < most
+    assert better(1e6).better == most < better(1e6).search_level  # the end of a reservoir is never known
+    assert better(1e6).target == most  # kept plays have earned nothing
+    nobody = state._replace(experience=fast.Experience(rounds=1000, average=average))
+    assert fast.with_search_level(nobody).search_level == 0.0
+
+
 @pytest.mark.parametrize("model", [watching.STILL, watching.RESETS])
 def test_arms_are_nearly_alike_but_above_the_best_there_is_nothing_to_hope_for_if_they_stay_so(model):
     state = begun()
@@ -730,19 +778,60 @@ def looked_at(state, plays):
     return state, bool((state.reservoir.learned != before).any())
 
 
+def looks(state, plays=range(1, 600)):
+    """The plays at which the reservoir learns of the arm in slot 0, which is good, and the state then."""
+    found = []
+    for number in plays:
+        state, is_look = looked_at(state, number)
+        found += [number] * is_look
+    return found, state
+
+
+def believing(kind, rate, **settings):
+    """A good arm after a million rounds, while arms are believed to change so."""
+    model = next(place for place, (one, _) in enumerate(watching.MODELS) if one == kind)
+    state = with_arm(begun(), 8, 0)
+    watch = state.watch._replace(model=model, rate=rate)
+    return state._replace(experience=fast.Experience(rounds=10**6, average=0.3), watch=watch, **settings)
+
+
 def test_an_arm_is_looked_at_after_8_32_and_128_plays_while_arms_do_not_change():
-    # One reset in a million plays.
-    state = with_arm(begun(), 8, 0)
-    state = state._replace(experience=fast.Experience(rounds=10**6, average=0.3))
-    for plays in range(1, 600):
-        state, is_look = looked_at(state, plays)
-        assert is_look == (plays in (8, 32, 128, 512)), plays
+    found, state = looks(believing(watching.STILL, 1e-6))
+    assert found == [8, 32, 128, 512]
     assert state.reservoir.judged == learning.PRIOR_ARMS + 1.0
-    # One in 100: in 32 plays, that is more than a quarter.
-    state = with_arm(begun(), 8, 0)
-    crashing = state.watch._replace(model=watching.MODELS.index((watching.RESETS, 3e-5)), rate=0.01)
-    state = state._replace(experience=fast.Experience(rounds=10**6, average=0.3), watch=crashing)
-    assert [plays for plays in range(1, 600) if looked_at(state, plays)[1]] == [8]
+    # One play takes 1 % of its odds: in 32 plays, that is more than a quarter.
+    assert looks(believing(watching.FALLS, 0.01))[0] == [8]
+
+
+def test_an_arm_is_looked_at_as_long_while_arms_are_what_they_were_until_they_break_down():
+    assert looks(believing(watching.RESETS, 0.01))[0] == [8, 32, 128, 512]
+    assert looks(believing(watching.RESETS, 0.01, round=1))[0] == [8]  # some answer was late
+
+
+@pytest.mark.parametrize(
+    ("kind", "rate", "wanted"),
+    [(watching.RESETS, 0.01, [8, 20]), (watching.FALLS, 0.01, [8]), (watching.STILL, 1e-6, [8, 32, 128, 512])],
+)
+def test_an_arm_that_was_known_is_looked_at_when_it_is_left_if_it_broke_down(kind, rate, wanted):
+    found, state = looks(believing(kind, rate), range(1, 20))
+    assert found == [8]
+    state.means[0] = 0.01
+    state.masses[: fast.POINTS] = 0.0
+    state.masses[0] = 1.0  # worth nothing, and so it is left
+    more, state = looks(state, range(20, 600))
+    assert found + more == wanted
+    assert state.reservoir.judged == learning.PRIOR_ARMS + 1.0
+
+
+def test_an_arm_that_was_left_early_is_looked_at_again_after_four_times_as_many_plays():
+    state = believing(watching.STILL, 1e-6)
+    state.plays[0], state.totals[0] = 3, 0.0
+    state.means[0] = 0.01
+    state.masses[: fast.POINTS] = 0.0
+    state.masses[0] = 1.0  # worth nothing, and so it is left
+    state = fast.with_look(state, 0, 1.0)
+    assert (state.memory.plays[0], state.looks[0]) == (3, 12)
+    assert looks(state, range(4, 60))[0] == [12, 48]
 
 
 def test_an_arm_is_looked_at_when_it_is_first_left():

@@ -376,6 +376,17 @@ class Reservoir:
         share, reward = self.above(level)
         return reward / share if share > 1e-12 else self.grid.means[-1]
 
+    def break_even(self, plays):
+        """Where a line through what is brought at the means of the grid comes to nothing."""
+        masses, means = self.learned, self.grid.means
+        fresh = self.grid.mean(masses)
+        brought = [plays * self.grid.excess(masses, level) - (level - fresh) for level in means]
+        upper = next((k for k, one in enumerate(brought) if one < 0.0), POINTS - 1)
+        if upper == 0:
+            return means[0]
+        here, there = brought[upper - 1], brought[upper]
+        return means[upper - 1] + here / (here - there) * (means[upper] - means[upper - 1])
+
     def learn(self, arm, dispersion, others=(), nothing=0.0):
         """A step for the arm in place of that before; and shares of one for others."""
         is_first = arm.known_plays == 0
@@ -459,7 +470,8 @@ class Forager:
         self.round = 0  # of the last ask that was left open
         self.presumed = {}  # round of an open ask -> what was expected of it, and whether that was good enough
         self.rounds = 0
-        self.average = self.kept = self.kept_reward = self.stay = 0.0
+        self.average = self.kept = self.kept_reward = self.stay = self.kept_stay = 0.0
+        self.search_level = 0.0
         self.is_coin, self.squares, self.scale = True, 0.25, 0.25
         self.regrid = 20
         self.redrawn = self.evicted = 0  # of interest to tests
@@ -476,6 +488,8 @@ class Forager:
     def aim(self):
         """The average, and what is better; kept plays must have earned the one before the other will do."""
         self.better = self.reservoir.mean_above(self.average)
+        if self.search_level > self.better:
+            self.better = min(self.search_level, self.reservoir.mean_above(self.better))
         earned = self.kept_reward / self.kept if self.kept > 1e-9 else 0.0
         self.is_content = earned >= self.better
         self.target = self.average if self.is_content else self.better
@@ -499,6 +513,7 @@ class Forager:
         self.kept += step * (kept - self.kept)
         self.kept_reward += step * (kept * reward - self.kept_reward)
         self.stay += step * (plays - self.stay)
+        self.kept_stay += step * (kept * plays - self.kept_stay)
 
     def differed(self, arm, reward):
         """By so much do two rewards in a row of an arm differ."""
@@ -606,11 +621,14 @@ class Forager:
     def look(self, arm, dispersion):
         """Learn of an arm at its looks, and when it is first left."""
         is_due = arm.plays == arm.look
-        if arm.plays > arm.look or not (is_due or (arm.known_plays == 0 and self.is_left(arm))):
+        breaks = MODELS[self.watch.model][0] == "resets" and self.round == 0
+        is_asked_when_left = breaks or arm.known_plays == 0
+        if arm.plays > arm.look or not (is_due or (is_asked_when_left and self.is_left(arm))):
             return
         resets, falls, rises = self.change()
-        is_slow = 4 * arm.plays * (resets + falls + rises) < 0.25
-        arm.look = 4 * arm.plays if is_due and is_slow else arm.plays
+        is_slow = breaks or 4 * arm.plays * (resets + falls + rises) < 0.25
+        has_broken = arm.known_plays > 0 and not is_due
+        arm.look = 4 * arm.plays if is_slow and not has_broken else arm.plays
         self.learn(arm, dispersion)
 
     def learn(self, arm, dispersion):
@@ -625,6 +643,12 @@ class Forager:
         seen = self.reservoir.judged + (1.0 if is_first else 0.0) - 4.0
         self.reservoir.blur = 0.0 if self.watch.model == 0 else 0.05  # the first model: arms do not change
         self.reservoir.learn(arm, dispersion, memory.in_turn(number, known, seen), arm.nothing)
+        self.plan_search()
+
+    def plan_search(self):
+        """What an arm must be worth for a search to pay, if one is kept for as long as others were until now."""
+        if self.kept > 1e-9:
+            self.search_level = self.reservoir.break_even(self.kept_stay / self.kept)
 
     # The grid.
 
@@ -642,6 +666,7 @@ class Forager:
         if not is_fine or abs(centre - old.centre) > 3.0 * old.spacing:
             self.grid = self.reservoir.grid = Grid(centre, spacing)
             self.carry_over(old)
+            self.plan_search()
             self.redrawn += 1
         elif self.round == 0:
             return

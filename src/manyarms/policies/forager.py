@@ -8,13 +8,13 @@ to know what it makes, what its arms are worth now, and what may be out there.
    them by its likelihood, and a play moves them as arms are believed to change. A fresh arm is believed to be what
    arms are: the reservoir.
 2. *Reservoir.* It is learned from arms, one step of expectation maximisation for each (`learned_reservoir`): when an
-   arm is first left, or has been played 8 times; and again at 32 plays, 128, … while arms do not change within so many.
-   Each is followed by steps for some that are remembered (`memory`).
+   arm is first left, or has been played 8 times; and again at four times as many plays, 16 times, … while arms do not
+   change within so many. Each is followed by steps for some that are remembered (`memory`).
 3. *Change.* A few arms are watched by models of change, side by side (`watch`), above all those that are good enough;
    the best model of late is believed. Whatever it says, one reset in a run as long as this one is thought possible.
 4. *Targets.* The *average* is what all plays paid, of late. *Better* is what arms better than that are worth, on
-   average: the mean of the reservoir above the average. While kept plays earn that much, the search has cost its share,
-   and the average will do; else only what is better.
+   average: the mean of the reservoir above the average; or more, where a search pays for more (`search_level`). While
+   kept plays earn that much, the search has cost its share, and the average will do; else only what is better.
 5. *Which arm.* The one with the greatest mean, if that is at least the target. Else the one with the greatest promise,
    by how much its mean may exceed the target, if it promises more than a fresh arm; else a fresh arm.
 6. *Open asks.* An ask whose answer is out counts as a play that paid what the arm is believed to pay, and changed it
@@ -71,6 +71,7 @@ from .learned_reservoir import (
     FIRST_LOOK,
     Known,
     LearnedReservoir,
+    break_even,
     fresh_excess,
     mean_above,
     new_reservoir,
@@ -118,6 +119,7 @@ class Experience(NamedTuple):
     kept: float = 0.0  # share of plays of arms that were good enough
     kept_reward: float = 0.0  # their rewards, 0 in other rounds
     stay: float = 0.0  # the plays that the played arm had behind it
+    kept_stay: float = 0.0  # the same, if it was good enough; 0 in other rounds
 
 
 NOTHING_LEARNED = Experience()
@@ -150,7 +152,8 @@ class ForagerState(NamedTuple):
     used: int = 0  # slots that had an arm at some time
     experience: Experience = NOTHING_LEARNED
     noise: Noise = FIRST_NOISE
-    better: float = 0.0  # what arms above the average are worth
+    search_level: float = 0.0  # what an arm must be worth for a search to pay
+    better: float = 0.0  # what arms above the average are worth; or more, where a search pays for more
     is_content: int = 0  # whether the average will do
     target: float = 0.0  # what is good enough: the one or the other
     regrid: int = 20  # the round in which the grid is looked at
@@ -301,6 +304,7 @@ def after_reward(experience: Experience, reward: float, is_kept: bool, plays: in
         kept=experience.kept + step * (kept - experience.kept),
         kept_reward=experience.kept_reward + step * (kept * reward - experience.kept_reward),
         stay=experience.stay + step * (plays - experience.stay),
+        kept_stay=experience.kept_stay + step * (kept * plays - experience.kept_stay),
     )
 
 
@@ -459,18 +463,30 @@ def with_hope(state: ForagerState) -> LearnedReservoir:
 
 
 @kernel
+def is_what_it_was(state: ForagerState) -> Any:
+    """Whether an arm is thought to be what it was when fresh, until it breaks down: then all its plays tell of it.
+
+    Where answers are late, many of an arm that broke down come before it is left.
+    """
+    return state.watch.kinds[state.watch.model] == watching.RESETS and not is_late(state)
+
+
+@kernel
 def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState:
     """Let the reservoir learn of an arm: when it is first left, or at a look; and when to look again."""
     plays = state.plays[slot]
     look = state.looks[slot]
-    if plays > look or not (plays == look or (state.places[slot] < 0 and is_left(state, slot))):
+    is_known = state.places[slot] >= 0
+    breaks = is_what_it_was(state)
+    if plays > look or not (plays == look or ((breaks or not is_known) and is_left(state, slot))):
         return state
     change = believed_change(state.watch, state.experience.rounds)
     ahead = 4 * plays
-    is_slow = ahead * (change.resets + change.falls + change.rises) < LOOK_WITHIN
-    state.looks[slot] = ahead if plays == look and is_slow else plays
+    is_slow = breaks or ahead * (change.resets + change.falls + change.rises) < LOOK_WITHIN
+    has_broken = is_known and plays < look
+    state.looks[slot] = ahead if is_slow and not has_broken else plays
     arm = state.arms[slot]
-    if state.places[slot] >= 0 and not is_remembered(state.memory, state.places[slot], arm):
+    if is_known and not is_remembered(state.memory, state.places[slot], arm):
         return state  # what was made of it cannot be taken out any more
     now = Known(plays=plays + state.nothing[slot], total=state.totals[slot])
     replays = affordable_replays(state.memory, state.experience.rounds)
@@ -478,7 +494,20 @@ def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState
         state.memory, with_hope(state), state.grid, state.places[slot], arm, now, replays, dispersion
     )
     state.places[slot] = place
-    return replaced(state, memory=memory, reservoir=reservoir)
+    return with_search_level(replaced(state, memory=memory, reservoir=reservoir))
+
+
+@kernel
+def with_search_level(state: ForagerState) -> ForagerState:
+    """What an arm must be worth for a search to pay, as far as the reservoir is known from arms.
+
+    To draw a fresh arm and play it once costs what it is worth less; what it may be worth more is had for as many plays
+    as arms that are good enough have behind them.
+    """
+    kept = state.experience.kept
+    if kept <= 1e-9:
+        return state
+    return replaced(state, search_level=break_even(state.reservoir, state.grid, state.experience.kept_stay / kept))
 
 
 @kernel
@@ -595,14 +624,20 @@ def with_grid(state: ForagerState) -> ForagerState:
     for slot in range(state.used):
         if state.arms[slot] >= 0:
             state.means[slot] = mean_of(fine.grid, state.masses, slot * POINTS)
-    return with_values(fine)
+    return with_values(with_search_level(fine))
 
 
 @kernel
 def with_target(state: ForagerState) -> ForagerState:
-    """What is better than the average, and whether the average will do."""
+    """What is better than the average, and whether the average will do.
+
+    Where a few arms are far better than most, a search pays for more than what the next better arm is worth. But it is
+    for no more than what is better than that: the end of the reservoir is never known.
+    """
     average = state.experience.average
     better = mean_above(state.reservoir, state.grid, average)
+    if state.search_level > better:
+        better = min(state.search_level, mean_above(state.reservoir, state.grid, better))
     is_content = earned_when_kept(state.experience) >= better
     return replaced(state, better=better, is_content=1 if is_content else 0, target=average if is_content else better)
 
@@ -729,6 +764,7 @@ def begin(state: ForagerState, key: int) -> ForagerState:
         is_supplied=1,
         experience=NOTHING_LEARNED,
         noise=FIRST_NOISE,
+        search_level=0.0,
         regrid=20,
         best=NO_LEADER,
         hope=NO_LEADER,
