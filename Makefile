@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
+# Tests start many processes, and each would compile all modules that it imports where nothing may be written beside them.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: setup browser test test-compiled test-uncompiled reproduce bench bench-peers lint calibrate verify clean
 
 setup: $(STAMP)

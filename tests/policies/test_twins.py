@@ -50,11 +50,14 @@ def test_every_policy_and_base_has_a_twin():
     assert {type(spec).__name__ for spec in POLICIES + BASES} <= set(all_twins())
 
 
+# Not uncompiled, too: a promise of each of them is that the compiled loop and the plain one do the same.
+@pytest.mark.compiled
 @pytest.mark.parametrize("spec", POLICIES, ids=lambda spec: spec.label())
 def test_each_replication_of_every_policy_plays_as_its_own_twin(spec):
     check_same(spec, FLIPS, 300, seed=2**64 - 1, replications=3)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("base", BASES, ids=lambda spec: spec.label())
 def test_each_replication_of_every_base_plays_as_its_own_twin(base):
     check_same(ma.Subsample(base=base, beta=1.0, arms=12), FLIPS, 300, seed=2**64 - 1, replications=3)
