@@ -71,6 +71,7 @@ verify: setup
 	$(BIN)/python verification/late.py
 	$(BIN)/python -m verification.trust
 	MANYARMS_EVERY_PAIR=1 $(BIN)/python -m pytest -n 2 tests/checks -k 'Blackbox.'
+	MANYARMS_EVERY_PAIR=1 $(BIN)/python -m pytest -n 2 tests/policies/test_twins.py -k 'late_answers'
 
 clean:
 	rm -rf $(VENV) .venv-peers results
