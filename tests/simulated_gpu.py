@@ -32,6 +32,8 @@ EVERY_BASE = {
 }
 PAIR = {"Blackbox": ma.Blackbox(base=ma.UCB(), beta=1.0, threshold=0.1), "SSUCB": ma.SSUCB(beta=1.0)}
 HORIZON, REPLICATIONS, SEED = 200, 5, 17
+FEW = 3
+"""Of every policy: a first row of the batch, one between others, and a last one."""
 
 
 def digest(arrays):
@@ -42,10 +44,10 @@ def digest(arrays):
     return found.hexdigest()
 
 
-def found_by(device, policies, world, **options):
+def found_by(device, policies, world, replications=REPLICATIONS, **options):
     """For each policy, all columns of all checkpoints and all logs, as digests."""
     options = {"checkpoints": [1, 2, 50, 199], "threads": 1} | options
-    result = ma.simulate(policies, world, HORIZON, REPLICATIONS, SEED, device=device, **options)
+    result = ma.simulate(policies, world, HORIZON, replications, SEED, device=device, **options)
     assert result.is_complete
     return {
         name: {
@@ -57,23 +59,28 @@ def found_by(device, policies, world, **options):
     }
 
 
-def compared(policies, world, logs=(False, True)):
+def compared(policies, world, logs=(False, True), replications=REPLICATIONS):
     return {
         f"{name}, {'with a log' if log else 'without a log'}": [gpu_found, cpu_found]
         for log in logs
         for (name, gpu_found), cpu_found in zip(
-            found_by("gpu", policies, world, log=log).items(),
-            found_by("cpu", policies, world, log=log).values(),
+            found_by("gpu", policies, world, replications, log=log).items(),
+            found_by("cpu", policies, world, replications, log=log).values(),
             strict=True,
         )
     }
+
+
+def few(policies, world, logs=(True,)):
+    """The same with few replications."""
+    return compared(policies, world, logs, FEW)
 
 
 def late():
     """All policies where answers come late, and one policy with every feedback."""
     correcting = {name: spec for name, spec in POLICIES.items() if spec.takes_corrections}
     others = {name: spec for name, spec in POLICIES.items() if name not in correcting}
-    found = compared(correcting, CORRECTED_WORLD, logs=(True,)) | compared(others, LATE_WORLD, logs=(True,))
+    found = few(correcting, CORRECTED_WORLD) | few(others, LATE_WORLD)
     worlds = [BUSY_WORLD.replace(feedback=feedback) for feedback in FEEDBACKS]
     return {"policies": found, "feedbacks": [compared({"it": BUSY_POLICY}, world, logs=(True,)) for world in worlds]}
 
@@ -203,9 +210,9 @@ def main(what):
     assert what == "all"
     return {
         "policies": {
-            "busy": compared(POLICIES, BUSY_WORLD) | compared(EVERY_BASE, BUSY_WORLD, logs=(True,)),
-            "2": compared(POLICIES, WORLDS[2], logs=(True,)),
-            "4": compared(POLICIES, WORLDS[4], logs=(True,)),
+            "busy": few(POLICIES, BUSY_WORLD, logs=(False, True)) | few(EVERY_BASE, BUSY_WORLD),
+            "2": few(POLICIES, WORLDS[2]),
+            "4": few(POLICIES, WORLDS[4]),
         },
         "worlds": [compared(PAIR, world) for world in WORLDS],
         "late": late(),

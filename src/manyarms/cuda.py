@@ -124,7 +124,12 @@ def without_fma() -> Iterator[None]:
         return
     with _compiling:
         usual = _nvvm.compile_ir
-        _nvvm.compile_ir = lambda code, **options: _checked(usual(code, **(options | {"fma": 0})))
+
+        def compile_ir(parts: list[str], **options: Any) -> bytes:
+            # What several kernels call comes once for each of them: most of the text is there many times.
+            return _checked(usual(list(dict.fromkeys(parts)), **(options | {"fma": 0})))
+
+        _nvvm.compile_ir = compile_ir
         try:
             yield
         finally:

@@ -1127,7 +1127,7 @@ def test_live_without_a_horizon_is_doubling(policy):
     for round in range(1, 801):
         choices = [ask(state, round) for state in states]
         assert choices[0] == choices[1]
-        differs |= policy.explain(known) != policy.explain(states[0])
+        differs = differs or policy.explain(known) != policy.explain(states[0])
         reward = float(round % 7 == 0)
         states = [tell(state, choice, reward) for state, choice in zip(states, choices, strict=True)]
         known = tell(known, ask(known, round), reward)

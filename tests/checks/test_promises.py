@@ -392,6 +392,33 @@ def test_a_field_of_another_type_is_found_out(verb, state_type, kernel, what, mo
         runs.fields_keep_their_types(Loose())
 
 
+def test_what_was_played_is_shared_until_a_kernel_is_another(monkeypatch):
+    told = runs.stories(Loose())
+    assert runs.stories(Loose()) is told
+    assert runs.stories(Loose(SHRINKS)) is not told
+    told = runs.stories(Loose())
+    monkeypatch.setitem(VERBS["tell"].kernels, LooseState, lambda *arguments: loose_tell(*arguments))
+    assert runs.stories(Loose()) is not told
+
+
+ONLOOKERS = {
+    "fields_keep_their_types",
+    "memory_is_bounded",
+    "played_arms_are_found_again",
+    "probabilities_are_probabilities",
+    "slots_stay_in_range",
+    "late_rewards_count_while_their_arm_is_kept",
+}
+
+
+@pytest.mark.parametrize(("flaw", "what"), [(SLOT_TOO_HIGH, "slot 2, but"), (LATE, "(by zero|ZeroDivision)")])
+def test_whoever_shares_it_hears_how_a_trial_ended(flaw, what):
+    named = dict(checks.checks(Loose(flaw)))
+    for name in ONLOOKERS - ({"memory_is_bounded"} if flaw == LATE else set()):  # it looks at answers at once
+        with pytest.raises(checks.CheckError, match=rf"breaks '{name}'.*{what}"):
+            named[name]()
+
+
 def test_a_module_of_the_package_without_a_source_is_found_out(monkeypatch):
     promises.names_its_source(Loose())  # others may cite as they like
     monkeypatch.setattr(uniform_play, "__doc__", "No word of where it comes from.")

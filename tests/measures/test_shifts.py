@@ -137,6 +137,7 @@ def check_intervals(run, options, shifts):
             assert exceeds(math.fsum(paths[arm][start : end + 1]), end - start + 1)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_shift_of_random_runs_is_that_of_the_twin(kind):
     source = random.Random(f"twin {kind}")
@@ -150,6 +151,7 @@ def test_every_shift_of_random_runs_is_that_of_the_twin(kind):
     assert found > 300
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("order", ["window", "run", "new", "block"])
 def test_a_stream_tells_of_the_same_shifts_in_their_rounds(order):
     source = random.Random(f"stream {order}")
@@ -164,6 +166,7 @@ def test_a_stream_tells_of_the_same_shifts_in_their_rounds(order):
             assert [t for t, shift in enumerate(said, start=1) if shift] == shifts.rounds.tolist()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "drift", [ma.Rotting(rate="30/t"), ma.Crash(probability=0.02, to=0.0), ma.RandomWalk(size=0.05)]
 )
@@ -209,6 +212,7 @@ def uncompiled(run, options):
 
 @pytest.mark.compiled
 def test_compiled_is_uncompiled():
+    # So what is compared with the twin, compiled, need not be compared again uncompiled: those tests are run once.
     source = random.Random("compiled")
     for number in range(200):
         run, options = random_run(source, KINDS[number % len(KINDS)], longest=200), random_options(source)
@@ -450,6 +454,7 @@ def test_sums_of_many_levels_lose_nothing_to_rounding():
 # ---------------------------------------------------------------- ties, exactly
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1), Fraction(2), Fraction(3)])
 def test_ties_are_decided_as_in_fractions(beta):
     # Gaps in eighths: sums are exact, and an interval of n rounds often sums up to exactly what is allowed.
@@ -640,6 +645,7 @@ def stationary_run(source, rounds):
     return arms, means, means
 
 
+@pytest.mark.compiled
 def test_literal_constants_report_shifts_in_a_still_world_and_log_ones_do_not():
     # With kappa = 1 and beta = 1, none of sqrt(n) uniform gaps is below the needed n^(-1/2) with probability near
     # exp(-1), at every scale of n: the definition leaves out the logarithm that makes this rare.

@@ -12,7 +12,7 @@ from ..post import new_post
 from ..states import copied, leaves
 from ..streams import replication_key
 from .promises import SEED, difference, hold, keep_kinds, kinds_of, promise
-from .runs import Trial, late_world_for
+from .runs import Trial, late_world_for, stories
 
 # ---------------------------------------------------------------- what is heard, written down
 
@@ -92,8 +92,7 @@ def late_rewards_count_while_their_arm_is_kept(spec: Policy) -> None:
             _hear_one(trial, heard, presumed)
             keep_kinds(kinds, f"after {heard.verb} in {trial.where}", state=trial.policy)
         trial.policy = observe(trial.policy, trial.world, choice)
-    whole = Trial(spec, 600, world=world)
-    whole.play()
+    whole = stories(spec)[-1].end()
     changed = difference(trial.policy, whole.policy)
     hold(not changed, f"told one by one, and by the post: the states differ in {changed}")
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import random
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ..trace import COLUMNS
 from ..world import World
 from .late import Heard, Messenger
 from .promises import SEED, Broken, difference, hold, promise, shapes_of
-from .runs import BUSY_WORLD, CHOICE, Trial, all_trials, in_company, late_world_for, same_logs, trials
+from .runs import BUSY_WORLD, CHOICE, Story, Trial, all_trials, in_company, late_world_for, same_logs, stories
 
 EXPLAINED = 20
 """One in so many rounds is explained."""
@@ -64,37 +65,37 @@ def recommendations_change_nothing(spec: Policy) -> None:
 @promise("policy")
 def probabilities_are_probabilities(spec: Policy) -> None:
     """A choice has a probability in (0, 1], its round and the block that is open."""
-    for trial in all_trials(spec):
-        for choice in trial.choices():
-            hold(0.0 < choice.probability <= 1.0, f"{trial.where}: probability {choice.probability!r}")
-            hold(choice.round == trial.round, f"{trial.where}: the choice says round {choice.round}")
-            blocks = trial.counts().blocks
-            hold(choice.block == blocks, f"{trial.where}: the choice says block {choice.block}, the counts {blocks}")
+    for story in stories(spec):
+        for scene in story.scenes():
+            where, choice, blocks = story.where(scene), scene.choice, scene.counts.blocks
+            hold(0.0 < choice.probability <= 1.0, f"{where}: probability {choice.probability!r}")
+            hold(choice.round == scene.round, f"{where}: the choice says round {choice.round}")
+            hold(choice.block == blocks, f"{where}: the choice says block {choice.block}, the counts {blocks}")
 
 
 @promise("policy")
 def arms_are_numbered_in_order(spec: Policy) -> None:
     """Fresh arms are numbered 0, 1, 2, … without gaps, and their count only grows."""
-    for trial in trials(spec):
+    for story in stories(spec)[:-1]:  # without the one in which asks are left open
         seen: set[int] = set()
-        drawn = _numbered(trial, seen, 0)
-        for choice in trial.choices():
-            if trial.round > 1:
-                drawn = _numbered(trial, seen, drawn)
-            seen.add(int(choice.arm))
-        _numbered(trial, seen, drawn)
+        drawn = 0
+        for scene in story.scenes():
+            drawn = _numbered(story, scene.round - 1, seen, drawn, scene.counts.arms, scene.kept)
+            seen.add(int(scene.choice.arm))
+        trial = story.end()
+        kept = trial.spec.kept_arms(trial.policy).tolist()
+        _numbered(story, trial.answered, seen, drawn, trial.counts().arms, kept)
 
 
-def _numbered(trial: Trial, seen: set[int], drawn: int) -> int:
+def _numbered(story: Story, answered: int, seen: set[int], drawn: int, arms: int, kept: Sequence[int]) -> int:
     """Compare the arms seen so far, all answered, with the arms drawn; return the latter."""
-    where = f"after round {trial.answered} of {trial.rounds}"
-    arms = trial.counts().arms
+    where = f"after round {answered} of {story.rounds}"
     hold(arms >= drawn, f"{where}: {drawn} arms drawn became {arms}")
     if arms > drawn:
-        seen.update(int(arm) for arm in trial.spec.kept_arms(trial.policy))
+        seen.update(kept)
     hold(all(0 <= arm < arms for arm in seen), f"{where}: {arms} arms drawn, but there is arm {max(seen, default=0)}")
     # An oracle looks at arms that it neither keeps nor plays.
-    if not trial.spec.sees_means and len(seen) != arms:
+    if not story.trial.spec.sees_means and len(seen) != arms:
         missing = min(set(range(arms)) - seen)
         raise Broken(f"{where}: {arms} arms drawn, but arm {missing} was neither kept nor played")
     return arms
@@ -103,8 +104,8 @@ def _numbered(trial: Trial, seen: set[int], drawn: int) -> int:
 @promise("policy")
 def slots_stay_in_range(spec: Policy) -> None:
     """Slots are 0 … slots(rounds) - 1, and an open block never keeps more arms than that."""
-    for trial in all_trials(spec):
-        trial.play()
+    for story in stories(spec):
+        trial = story.end()
         kept = len(trial.spec.kept_arms(trial.policy))
         hold(kept <= trial.slots, f"after {trial.rounds} rounds: {kept} arms are kept in {trial.slots} slots")
 
@@ -112,13 +113,13 @@ def slots_stay_in_range(spec: Policy) -> None:
 @promise("policy")
 def played_arms_are_found_again(spec: Policy) -> None:
     """An arm that was played before is in the slot where the world has it."""
-    for trial in all_trials(spec):
+    for story in stories(spec):
         played_before: set[int] = set()
-        for choice in trial.choices():
-            arm, slot = int(choice.arm), int(choice.slot)
+        for scene in story.scenes():
+            arm, slot = int(scene.choice.arm), int(scene.choice.slot)
             hold(
-                arm not in played_before or int(trial.world.visits[slot]) >> 32 == arm,
-                f"{trial.where}: arm {arm} was played before, but the world does not have it "
+                arm not in played_before or scene.held == arm,
+                f"{story.where(scene)}: arm {arm} was played before, but the world does not have it "
                 f"in slot {slot}; keep it in its slot as long as you keep it, or relocate it in follow",
             )
             played_before.add(arm)
@@ -128,8 +129,7 @@ def played_arms_are_found_again(spec: Policy) -> None:
 def memory_is_bounded(spec: Policy) -> None:
     """Arrays have the sizes that start(rounds) gave them, and a live bandit doubles them."""
     rounds = 1500
-    trial = Trial(spec, rounds, calming=True)
-    trial.play()
+    trial = next(story.end() for story in stories(spec) if story.rounds == rounds)
     wanted, found = shapes_of(trial.spec.start(rounds)), shapes_of(trial.policy)
     hold(wanted == found, f"after {rounds} rounds its arrays are {found}, start({rounds}) gives {wanted}")
     if not can_be_live(spec):

@@ -1,14 +1,14 @@
 """Where promises are tried: short runs with fixed seeds, compiled and as plain Python."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..bases import Greedy
 from ..compiled import IS_SIMULATED
-from ..contract import Choice, Counts, ask, begin, counts, deliver, observe, pull
+from ..contract import VERBS, Choice, Counts, ask, begin, counts, deliver, observe, pull
 from ..drifts import Crash
 from ..feedbacks import CORRECTED, Conversions, Delayed, Feedback, Geometric, Lost
 from ..gpu import cuda_module, why_not_compiled
@@ -18,11 +18,12 @@ from ..policies.base import DOUBLING
 from ..post import new_post
 from ..replication import Job, Run, begun_policy, play_replications, replicate
 from ..reservoirs import PowerLaw
+from ..specs import RAISED
 from ..states import own_arrays
 from ..streams import replication_key
 from ..trace import COLUMNS, Log
 from ..world import World
-from .promises import SEED, hold, keep_kinds, kinds_of, promise
+from .promises import SEED, Broken, hold, keep_kinds, kinds_of, promise
 
 BUSY_WORLD = World(PowerLaw(beta=1.0), Crash(probability=0.05, to=0.0), Bernoulli())
 """Arms break down all the time, so that a policy that can restart does."""
@@ -34,6 +35,9 @@ CORRECTED_WORLD = BUSY_WORLD.replace(
     feedback=Lost(0.1, Conversions(Geometric(mean=8.0, longest=60), timeout=12, late=CORRECTED))
 )
 """The same for policies that take corrections, which some answers need."""
+
+
+CHOICE = Choice(slot=0, arm=0, probability=1.0, block=1, round=1)
 
 
 class Trial:
@@ -103,6 +107,101 @@ def all_trials(spec: Policy) -> Iterator[Trial]:
     yield Trial(spec, 600, world=late_world_for(spec))
 
 
+class Scene(NamedTuple):
+    """One round of a trial as onlookers see it: after its ask, before the arm is pulled."""
+
+    round: int
+    choice: Choice
+    counts: Counts
+    kept: tuple[int, ...]  # the arms that are kept, if more were drawn than in the scene before
+    held: int  # the arm that the world has in the slot of the choice
+
+
+class Story:
+    """A trial, played to its end and written down.
+
+    To play takes most of a promise's time. So those that only look on share what was played, see `stories`.
+    """
+
+    def __init__(self, trial: Trial, world: World) -> None:
+        self.rounds = trial.rounds
+        self.trial = trial
+        self.misfit = ""  # the first field that held something else than at the start, in words
+        self._scenes: list[Scene] = []
+        self._error: BaseException | None = None
+        try:
+            self._play(world)
+        except (Broken, *RAISED) as error:
+            self._error = error
+
+    def scenes(self) -> Iterator[Scene]:
+        """Round by round; what the trial ended with, if that was an error, comes when its round does."""
+        yield from self._scenes
+        if self._error is not None:
+            raise self._error
+
+    def end(self) -> Trial:
+        """The trial after its last round."""
+        for _ in self.scenes():
+            pass
+        return self.trial
+
+    def where(self, scene: Scene) -> str:
+        """How far it has come, in words."""
+        return f"round {scene.round} of {self.rounds}"
+
+    def _play(self, world: World) -> None:
+        trial, arms = self.trial, 0
+        state, post = trial.spec.start(trial.rounds), new_post(trial.feedback)
+        kinds = kinds_of(state=state, world=world.start(trial.slots), post=post, choice=CHOICE)
+        for choice in trial.choices():
+            self._look(kinds, f"after round {trial.answered} of {trial.rounds}" if trial.answered else "after begin")
+            self._compare(kinds, trial.where, choice=choice)
+            drawn = trial.counts()
+            kept = tuple(trial.spec.kept_arms(trial.policy).tolist()) if drawn.arms > arms else ()
+            held = int(trial.world.visits[choice.slot]) >> 32
+            self._scenes.append(Scene(trial.round, choice, drawn, kept, held))
+            arms = drawn.arms
+        self._look(kinds, f"after the last of {trial.rounds} rounds")
+
+    def _look(self, kinds: dict[str, str], when: str) -> None:
+        self._compare(kinds, when, state=self.trial.policy, world=self.trial.world, post=self.trial.post)
+
+    def _compare(self, kinds: dict[str, str], when: str, **states: Any) -> None:
+        """Keep what is wrong for the promise that is about it."""
+        if not self.misfit:
+            try:
+                keep_kinds(kinds, when, **states)
+            except Broken as broken:
+                self.misfit = str(broken)
+
+
+class _Told(NamedTuple):
+    """What ``stories`` were told last, and of what."""
+
+    spec: Policy
+    world: World
+    kernels: tuple[tuple[Callable[..., Any], ...], ...]
+    stories: list[Story]
+
+
+_last_told: list[_Told] = []
+
+
+def stories(spec: Policy, world: World = BUSY_WORLD) -> list[Story]:
+    """The stories of ``trials`` and, of a policy in the busy world, of one with answers that come late.
+
+    Promises of one spec are tried one after another: those told last are kept, as long as all kernels are the same.
+    """
+    kernels = tuple(tuple(verb.kernels.values()) for verb in VERBS.values())
+    for told in _last_told:
+        if (told.spec, told.world, told.kernels) == (spec, world, kernels):
+            return told.stories
+    played = list(all_trials(spec) if world is BUSY_WORLD else trials(spec, world))
+    _last_told[:] = [_Told(spec, world, kernels, [Story(trial, world) for trial in played])]
+    return _last_told[0].stories
+
+
 def late_world_for(policy: Policy) -> World:
     """In which it hears all that it can hear."""
     return CORRECTED_WORLD if policy.takes_corrections else LATE_WORLD
@@ -153,19 +252,9 @@ def begin_fills_arrays(spec: Policy | World | Feedback) -> None:
 @promise("policy", "world", "feedback")
 def fields_keep_their_types(spec: Policy | World | Feedback) -> None:
     """A field of its state holds what it held at the start: a float in a field for whole numbers changes the type."""
-    policy, world = in_company(spec)[0]
-    for trial in all_trials(policy) if isinstance(spec, Policy) else trials(policy, world):
-        state, post = trial.spec.start(trial.rounds), new_post(trial.feedback)
-        kinds = kinds_of(state=state, world=world.start(trial.slots), post=post, choice=CHOICE)
-        for choice in trial.choices():
-            when = f"after round {trial.answered} of {trial.rounds}" if trial.answered else "after begin"
-            keep_kinds(kinds, when, state=trial.policy, world=trial.world, post=trial.post)
-            keep_kinds(kinds, trial.where, choice=choice)
-        when = f"after the last of {trial.rounds} rounds"
-        keep_kinds(kinds, when, state=trial.policy, world=trial.world, post=trial.post)
-
-
-CHOICE = Choice(slot=0, arm=0, probability=1.0, block=1, round=1)
+    for story in stories(*in_company(spec)[0]):
+        hold(not story.misfit, story.misfit)
+        story.end()
 
 
 @promise("policy", "world", "feedback", when=lambda spec: why_not_compiled() is None and not IS_SIMULATED)

@@ -22,6 +22,7 @@ PROMISES = [(spec.label(), name, check) for spec in CAPPED for name, check in ch
 ]
 
 
+@pytest.mark.compiled  # one of them is that the compiled loop and the plain one do the same
 @pytest.mark.parametrize(
     "check",
     # A source of its own is named at the head of the module; without a horizon nothing can be capped.
