@@ -730,6 +730,9 @@ def test_a_search_is_for_more_where_it_pays_for_more_but_not_for_the_best_there_
     assert above < paying.better == paying.search_level < most
     assert better(1e6).better == most < better(1e6).search_level  # the end of a reservoir is never known
     assert better(1e6).target == most  # kept plays have earned nothing
+    earned = fast.Experience(1000, average, kept=0.5, kept_reward=0.5 * above, kept_stay=30.0)
+    content = fast.with_target(fast.with_search_level(state._replace(experience=earned)))
+    assert (content.is_content, content.target, content.better) == (1, average, above)  # it has searched enough
     nobody = state._replace(experience=fast.Experience(rounds=1000, average=average))
     assert fast.with_search_level(nobody).search_level == 0.0
 

@@ -488,10 +488,10 @@ class Forager:
     def aim(self):
         """The average, and what is better; kept plays must have earned the one before the other will do."""
         self.better = self.reservoir.mean_above(self.average)
-        if self.search_level > self.better:
-            self.better = min(self.search_level, self.reservoir.mean_above(self.better))
         earned = self.kept_reward / self.kept if self.kept > 1e-9 else 0.0
         self.is_content = earned >= self.better
+        if not self.is_content and self.search_level > self.better:
+            self.better = min(self.search_level, self.reservoir.mean_above(self.better))
         self.target = self.average if self.is_content else self.better
 
     def dispersion(self):

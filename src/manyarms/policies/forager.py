@@ -13,8 +13,8 @@ to know what it makes, what its arms are worth now, and what may be out there.
 3. *Change.* A few arms are watched by models of change, side by side (`watch`), above all those that are good enough;
    the best model of late is believed. Whatever it says, one reset in a run as long as this one is thought possible.
 4. *Targets.* The *average* is what all plays paid, of late. *Better* is what arms better than that are worth, on
-   average: the mean of the reservoir above the average; or more, where a search pays for more (`search_level`). While
-   kept plays earn that much, the search has cost its share, and the average will do; else only what is better.
+   average: the mean of the reservoir above the average. While kept plays earn that much, the search has cost its share,
+   and the average will do; else only what is better, or even more where a search pays for more (`search_level`).
 5. *Which arm.* The one with the greatest mean, if that is at least the target. Else the one with the greatest promise,
    by how much its mean may exceed the target, if it promises more than a fresh arm; else a fresh arm.
 6. *Open asks.* An ask whose answer is out counts as a play that paid what the arm is believed to pay, and changed it
@@ -153,7 +153,7 @@ class ForagerState(NamedTuple):
     experience: Experience = NOTHING_LEARNED
     noise: Noise = FIRST_NOISE
     search_level: float = 0.0  # what an arm must be worth for a search to pay
-    better: float = 0.0  # what arms above the average are worth; or more, where a search pays for more
+    better: float = 0.0  # what arms above the average are worth; or more, while it searches for more
     is_content: int = 0  # whether the average will do
     target: float = 0.0  # what is good enough: the one or the other
     regrid: int = 20  # the round in which the grid is looked at
@@ -631,15 +631,16 @@ def with_grid(state: ForagerState) -> ForagerState:
 def with_target(state: ForagerState) -> ForagerState:
     """What is better than the average, and whether the average will do.
 
-    Where a few arms are far better than most, a search pays for more than what the next better arm is worth. But it is
-    for no more than what is better than that: the end of the reservoir is never known.
+    Where it will not, and a few arms are far better than most, a search pays for more than what the next better arm is
+    worth. But it is for no more than what is better than that: the end of the reservoir is never known.
     """
     average = state.experience.average
     better = mean_above(state.reservoir, state.grid, average)
+    if earned_when_kept(state.experience) >= better:
+        return replaced(state, better=better, is_content=1, target=average)
     if state.search_level > better:
         better = min(state.search_level, mean_above(state.reservoir, state.grid, better))
-    is_content = earned_when_kept(state.experience) >= better
-    return replaced(state, better=better, is_content=1 if is_content else 0, target=average if is_content else better)
+    return replaced(state, better=better, is_content=0, target=better)
 
 
 # ---------------------------------------------------------------- the next arm
