@@ -6,7 +6,8 @@
     python benchmarks/gpu.py --draw gpu.json gpu.png
     python benchmarks/gpu.py --all                # every policy, base, feedback and world: the same numbers? Long.
     python benchmarks/gpu.py --all --part 3/16    # a part of that: nearly all of the time goes into compiling
-    ncu -k regex:play -c 1 python benchmarks/gpu.py --only Elimination --horizon 60000
+    python benchmarks/gpu.py --only Forager --horizon 100000 --replications 16896   # rounds a second of one policy
+    ncu -k regex:play -s 1 -c 1 python benchmarks/gpu.py --only Elimination --horizon 60000
 
 Every timing is one call of ``simulate``: results copied back and 64 checkpoints included, compilation not.
 """
@@ -44,6 +45,10 @@ IN_LEDGER = {
     "SSUCB": (lambda: ma.SSUCB(beta=1.0), 25_344),
 }
 """Policies whose rounds a second are kept, and their replications: about what an H200 plays at a time."""
+
+
+WIDE = {"Forager": ma.Forager(), "Elimination, top auto": ma.Elimination(beta=1.0, top="auto")}
+"""Policies that a whole warp plays together: timed only if they are asked for."""
 
 
 def worlds(beta=1.0):
@@ -300,7 +305,7 @@ def parsed():
     parser.add_argument("--commit", help="which one is measured, where git cannot tell")
     parser.add_argument("--all", action="store_true", help="compare every policy and every kind of world, time nothing")
     parser.add_argument("--part", type=part_of, default=(1, 1), metavar="I/N", help="of all: the I-th of N parts")
-    parser.add_argument("--only", metavar="POLICY", help="play this one once in the figure's world, for a profiler")
+    parser.add_argument("--only", metavar="POLICY", help="play this one alone in the figure's world")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     return parser.parse_args()
 
@@ -346,7 +351,9 @@ def main():
             options.json.write_text(json.dumps(figures, indent=1))
         return
     if options.only:
-        seconds(policies()[options.only], worlds()[FIGURE_WORLD], options.horizon, options.replications)
+        policy = (policies() | WIDE)[options.only]
+        found = rate(policy, worlds()[FIGURE_WORLD], options.horizon, options.replications)
+        print(f"{options.only}: {found:.3g} rounds a second")
         return
     if options.all:
         rows = all_equal(*options.part)

@@ -17,6 +17,7 @@ from manyarms.arithmetic import cosine, exponential, sine
 from manyarms.checks import BUSY_WORLD, examples
 from manyarms.compiled import compile_errors
 from manyarms.contract import register
+from manyarms.lanes import from_lane
 from manyarms.post import new_post
 from manyarms.states import own_arrays
 from manyarms.trace import NoLog, new_log
@@ -196,9 +197,23 @@ def test_the_usual_way_of_compiling_would_join_multiplications_and_additions(cud
     # Else the tests above would show nothing.
     usual = cuda._nvvm.compile_ir
     monkeypatch.setattr(cuda._nvvm, "compile_ir", lambda code, **options: usual(code, **(options | {"fma": 1})))
-    monkeypatch.setattr(cuda, "_checked", lambda ptx: ptx)
+    monkeypatch.setattr(cuda, "_checked", lambda ptx, is_wide: ptx)
     joined = ptx_with_noise(cuda, lambda noise, mean, bits: mean * noise.scale + 0.25)
     assert "fma.rn.f64" in cuda.inexact_instructions(joined)
+
+
+def by_threads(noise, mean, bits):
+    return from_lane(mean, 3)
+
+
+def test_kernels_that_take_a_whole_warp_are_refused_where_a_thread_plays_alone(cuda, monkeypatch):
+    assert cuda.takes_warps(ptx_with_noise(cuda, by_threads))
+    assert not cuda.takes_warps(ptx_with_noise(cuda, by_root))
+    alone = functools.partial(cuda.without_fma, is_wide=False)
+    monkeypatch.setattr(cuda, "without_fma", alone)
+    ptx_with_noise(cuda, by_root)
+    with pytest.raises(RuntimeError, match="takes all threads of a warp; let the policy say so: is_wide"):
+        ptx_with_noise(cuda, by_threads)
 
 
 def by_objects(noise, mean, bits):

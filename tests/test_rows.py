@@ -1,13 +1,15 @@
-"""Rows: NumPy, vector instructions and the loops of a GPU give the same bits, in the order that is laid down."""
+"""Rows: NumPy, vector instructions and the threads of a GPU give the same bits, in the order that is laid down."""
 
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manyarms import rows
+from manyarms import lanes, rows
 from manyarms.compiled import loop
 
 some = settings(deadline=None, derandomize=True, max_examples=200)
@@ -37,15 +39,65 @@ def compiled_filter(row, at, likelihood, nearness, falls, rises, source, resets)
     return rows.filter_row(row, at, likelihood, nearness, falls, rises, source, resets)
 
 
-def on_a_gpu(body):
-    """The loops: a compiled body, called as it is, that takes itself for one of a GPU."""
+class Warp:
+    """Threads that take themselves for those of a GPU's warp, and call the bodies for it."""
 
-    def called(*arguments):
+    def __init__(self):
+        self.me = threading.local()
+        self.numbers = [0.0] * LENGTH
+        self.barrier = threading.Barrier(LENGTH)
+        self.pool = ThreadPoolExecutor(LENGTH)
+
+    def from_lane(self, number, lane):
+        self.numbers[self.me.lane] = number
+        self.barrier.wait()
+        found = self.numbers[lane]
+        self.barrier.wait()
+        return found
+
+    def play(self, lane, body, arguments):
+        self.me.lane = lane
+        return body(*arguments)
+
+    def __call__(self, body, *arguments):
+        names = {
+            "on_gpu": lambda: True,
+            "lane": lambda: self.me.lane,
+            "from_lane": self.from_lane,
+            "meet": self.barrier.wait,
+            "places": lambda: range(self.me.lane, LENGTH, LENGTH),
+        }
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(rows, "on_gpu", lambda: True)
-            return body(*arguments)
+            for name, stand_in in names.items():
+                for module in (lanes, rows):
+                    patch.setattr(module, name, stand_in, raising=False)
+            played = [self.pool.submit(self.play, lane, body, arguments) for lane in range(LENGTH)]
+            found = [one.result() for one in played]
+        for other in found:  # they have to go the same way
+            same_bits(other if other is not None else 0.0, found[0] if found[0] is not None else 0.0)
+        return found[0]
 
-    return called
+
+WARP = Warp()
+
+
+def on_a_gpu(body):
+    """A compiled body, called as it is, by all threads of a warp."""
+    return lambda *arguments: WARP(body, *arguments)
+
+
+@loop
+def compiled_copy(source, at, target, to):
+    rows.copy_row(source, at, target, to)
+
+
+@loop
+def compiled_places():
+    found = 0
+    for place in lanes.places():
+        found += place + lanes.lane()
+    lanes.meet()
+    return found + int(lanes.largest_of_threads(0.0))
 
 
 def same_bits(one, other):
@@ -106,6 +158,38 @@ def test_a_step_of_a_filter_is_the_same_in_all_ways(row, likelihood, source, ste
     if falls == rises == 0.0:
         mixed = 1.0 / found[0][-1] * (1.0 - resets) * expected + resets * source
         assert found[0][at : at + LENGTH].tolist() == mixed.tolist()
+
+
+@some
+@given(numbers, numbers, st.integers(0, 5), st.integers(0, 5))
+def test_a_row_is_copied_in_all_ways(source, other, at, to):
+    longer = np.concatenate([np.full(at, 7.0), source, np.full(3, 7.0)])
+    for way in (rows.copy_row, on_a_gpu(rows._compiled_copy), compiled_copy):
+        target = np.concatenate([np.full(to, 7.0), other, np.full(3, 7.0)])
+        way(longer, at, target, to)
+        assert target[to : to + LENGTH].tolist() == source.tolist()
+        assert (target[:to] == 7.0).all()
+        assert (target[to + LENGTH :] == 7.0).all()
+
+
+def test_every_thread_has_a_place_and_hears_of_the_largest_number():
+    seen = []
+
+    def body(row):
+        (place,) = lanes.places()
+        seen.append(place)
+        return lanes.largest_of_threads(row[place])
+
+    row = np.sin(np.arange(LENGTH))
+    assert on_a_gpu(body)(row) == row.max()
+    assert sorted(seen) == list(range(LENGTH))
+    assert list(lanes.places()) == list(range(LENGTH))  # anywhere else one has all of them,
+    assert lanes.largest_of_threads(0.25) == 0.25  # and is alone
+    assert (lanes.lane(), lanes.from_lane(3.0, 5), lanes.meet()) == (0, 3.0, None)
+
+
+def test_compiled_for_a_processor_one_has_all_places():
+    assert compiled_places() == sum(range(LENGTH))
 
 
 def test_a_sum_of_nothing_is_seen():

@@ -74,10 +74,14 @@ def play_one_each(
     stop: Any,
     lanes: int,
 ) -> None:
-    """The GPU's side: each of the first ``lanes`` threads of a warp plays the next replication, ``first`` + its row."""
+    """The GPU's side: each of the first ``lanes`` threads of a warp plays the next replication, ``first`` + its row.
+
+    Or all of them play one together, if ``lanes`` is ``TOGETHER`` (`manyarms.lanes`).
+    """
     thread = cuda.grid(1)
-    row = thread // WARP * lanes + thread % WARP
-    if thread % WARP < lanes and row < out.shape[0]:
+    is_alone = lanes != TOGETHER
+    row = thread // WARP * lanes + thread % WARP if is_alone else thread // WARP
+    if (not is_alone or thread % WARP < lanes) and row < out.shape[0]:
         key = replication_key(seed, first + rows[row])
         policy = row_of(policies, row)
         world = row_of(worlds, row)
@@ -89,36 +93,44 @@ def play_one_each(
 WARP = 32
 """Threads that go the same way or wait for each other."""
 
+TOGETHER = 0
+"""In place of a number of threads that play: all of a warp play the same replication."""
+
 BLOCK = 64
 """Threads in a block. Small, so that few replications still reach all parts of the GPU."""
 
-REGISTERS = {False: 128, True: 168}
-"""For each thread, by whether a policy ``is_scattered``. More would leave room for fewer threads, and it is threads
-that hide the wait for memory; but of scattered policies few are played at a time, and what does not fit into registers
-goes to memory."""
+ALONE, SCATTERED, WIDE = "alone", "scattered", "wide"
+"""How a policy is played: a thread for each replication; the same, but few at a time; or a warp for each."""
+
+REGISTERS = {ALONE: 128, SCATTERED: 168, WIDE: 128}
+"""For each thread. More would leave room for fewer threads, and it is threads that hide the wait for memory; but of
+scattered policies few are played at a time, and what does not fit into registers goes to memory."""
 
 _REGISTERS_IN_ALL = 65_536
 """Of each multiprocessor."""
 
 
-def warps_for(scattered: bool) -> int:
+def warps_for(way: str) -> int:
     """How many warps a multiprocessor has registers for."""
-    return _REGISTERS_IN_ALL // (REGISTERS[scattered] * WARP)
+    return _REGISTERS_IN_ALL // (REGISTERS[way] * WARP)
 
 
 # Link-time optimisation would generate the code anew, multiply-adds and all.
 launchable: Any = {
-    scattered: cuda.jit(play_one_each, **({} if IS_SIMULATED else {"lto": False, "max_registers": registers}))
-    for scattered, registers in REGISTERS.items()
+    way: cuda.jit(play_one_each, **({} if IS_SIMULATED else {"lto": False, "max_registers": registers}))
+    for way, registers in REGISTERS.items()
 }
-"""The kernel, by whether a policy is scattered."""
+"""The kernel, by how a policy is played."""
 
 _compiling = threading.RLock()
 
 
 @contextlib.contextmanager
-def without_fma() -> Iterator[None]:
-    """While this lasts, kernels are compiled without fused multiply-adds, so that both operations round."""
+def without_fma(is_wide: bool = True) -> Iterator[None]:
+    """While this lasts, kernels are compiled without fused multiply-adds, so that both operations round.
+
+    Only if they are played by whole warps may their threads speak to each other.
+    """
     if IS_SIMULATED:
         yield
         return
@@ -127,7 +139,7 @@ def without_fma() -> Iterator[None]:
 
         def compile_ir(parts: list[str], **options: Any) -> bytes:
             # What several kernels call comes once for each of them: most of the text is there many times.
-            return _checked(usual(list(dict.fromkeys(parts)), **(options | {"fma": 0})))
+            return _checked(usual(list(dict.fromkeys(parts)), **(options | {"fma": 0})), is_wide)
 
         _nvvm.compile_ir = compile_ir
         try:
@@ -136,8 +148,12 @@ def without_fma() -> Iterator[None]:
             _nvvm.compile_ir = usual
 
 
-def _checked(ptx: bytes) -> bytes:
-    """Compiled code, or an error if it may round differently from a processor's."""
+def _checked(ptx: bytes, is_wide: bool) -> bytes:
+    """Compiled code, or an error: it may round differently from a processor's, or waits for others in vain."""
+    if not is_wide and takes_warps(ptx.decode()):
+        raise RuntimeError(
+            "kernels work on rows (manyarms.lanes), which takes all threads of a warp; let the policy say so: is_wide"
+        )
     inexact = inexact_instructions(ptx.decode())
     if inexact:
         raise RuntimeError(
@@ -165,6 +181,11 @@ def _no_device_needed() -> Iterator[None]:
 
 _INEXACT = re.compile(r"\bfma\.\S*f64|\.approx\b|\b(?:add|sub|mul)\.f64|\bcall\b")
 """PTX whose result may differ from a processor's: fused or fusible operations, approximations, library calls."""
+
+
+def takes_warps(ptx: str) -> bool:
+    """Whether threads speak to each other in compiled code."""
+    return "shfl.sync" in ptx or "bar.warp.sync" in ptx
 
 
 def inexact_instructions(ptx: str) -> list[str]:
@@ -320,9 +341,9 @@ def ptx_of(policy: Any, world: Any, post: Any, log: Any) -> str:
         return str(cuda.compile_ptx(play_one_each, arguments, cc=COMPUTE_CAPABILITY)[0])
 
 
-def launch(arguments: tuple[Any, ...], replications: int, lanes: int, stream: Any, scattered: bool) -> None:
+def launch(arguments: tuple[Any, ...], replications: int, lanes: int, stream: Any, way: str) -> None:
     """Start ``play_one_each`` for that many replications; it is compiled when these types are new."""
-    blocks = -(-replications // (lanes * (BLOCK // WARP)))
-    with without_fma(), warnings.catch_warnings():
+    blocks = -(-replications // (max(lanes, 1) * (BLOCK // WARP)))
+    with without_fma(is_wide=way == WIDE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*under-utilization")  # few replications are a fair wish
-        launchable[scattered][blocks, BLOCK, stream](*arguments, lanes)
+        launchable[way][blocks, BLOCK, stream](*arguments, lanes)

@@ -102,7 +102,13 @@ class GPU(Player):
 
     def wave(self, run: Run) -> int:
         """How many replications are played at a time if memory allows."""
-        return int(self.multiprocessors * (RESIDENT_SCATTERED if run.spec.is_scattered else RESIDENT))
+        return int(self.multiprocessors * (RESIDENT_SCATTERED if self.way(run) == self.cuda.SCATTERED else RESIDENT))
+
+    def way(self, run: Run) -> str:
+        """How it is played. The simulator's threads take turns: no two of them can play one replication."""
+        if run.spec.is_wide and not IS_SIMULATED:
+            return str(self.cuda.WIDE)
+        return str(self.cuda.SCATTERED if run.spec.is_scattered else self.cuda.ALONE)
 
     def bytes_of(self, run: Run, states: States) -> int:
         """What one replication takes."""
@@ -141,7 +147,7 @@ class GPU(Player):
         """Play these replications, all at a time."""
         if self.stop[0] != 0:
             return
-        cuda, scattered = self.cuda, run.spec.is_scattered
+        cuda, way = self.cuda, self.way(run)
         stream = cuda.cuda.stream()
         worlds, policies = cuda.batched((states.world, states.policy), len(rows))  # world first: see WorldState
         posts, logs = cuda.batched(states.post, len(rows)), cuda.batched(states.log, len(rows))
@@ -149,12 +155,12 @@ class GPU(Player):
         finished = cuda.cuda.device_array(len(rows), dtype=np.bool_)
         numbers = (cuda.cuda.to_device(rows), cuda.cuda.to_device(run.job.checkpoints))
         arguments = (policies, worlds, posts, logs, *run.numbers(), *numbers, out, finished, self.stop)
-        with self.alone if scattered else contextlib.nullcontext():
+        with self.alone if way == cuda.SCATTERED else contextlib.nullcontext():
             with compile_errors(run.name, "for a GPU; use device='cpu'"):
-                cuda.launch(arguments, len(rows), self.lanes(len(rows), scattered), stream, scattered)
+                cuda.launch(arguments, len(rows), self.lanes(len(rows), way), stream, way)
             if not run.finished[rows[0] : rows[-1] + 1].any():
                 run.out[rows[0] : rows[-1] + 1] = 0.0  # now its pages are there when the numbers come
-            if scattered:
+            if way == cuda.SCATTERED:
                 stream.synchronize()
         done = finished.copy_to_host(stream=stream)
         self.fetch(run, rows, out, stream)
@@ -174,10 +180,12 @@ class GPU(Player):
             stream.synchronize()
             run.out[rows] = found
 
-    def lanes(self, replications: int, scattered: bool) -> int:
+    def lanes(self, replications: int, way: str) -> int:
         """How many threads of each warp play: few, where that suffices to keep the GPU busy.
 
         Threads of a warp that go different ways wait for each other, and more warps hide more of the wait for memory.
         """
-        warps = self.multiprocessors * self.cuda.warps_for(scattered)
+        if way == self.cuda.WIDE:
+            return int(self.cuda.TOGETHER)
+        warps = self.multiprocessors * self.cuda.warps_for(way)
         return int(max(min(-(-replications // warps), self.cuda.WARP), 1))

@@ -4,8 +4,9 @@ A processor adds several pairs of numbers at once, but a compiler may not change
 its last bits. So the order is laid down here: eight lanes, with the numbers 0, 8, 16, 24 in the first and so on; then
 the lanes 0 and 4, 1 and 5, 2 and 6, 3 and 7; of these four the first two, the last two, and both.
 
-Each function has three bodies with the same bits: NumPy in plain Python, vector instructions on a processor, and loops
-on a GPU. A row begins at some place of a larger array, or is an array of its own.
+Each function has three bodies with the same bits: NumPy in plain Python, vector instructions on a processor, and on a
+GPU one number for each thread of a warp (`lanes`). A row begins at some place of a larger array, or is an array of its
+own.
 """
 
 from typing import Any
@@ -14,9 +15,7 @@ import numpy as np
 from llvmlite import ir
 
 from .compiled import IS_SIMULATED, intrinsic, kernel, on_gpu, types, with_body
-
-LENGTH = 32
-"""The numbers of a row."""
+from .lanes import LENGTH, from_lane, lane, meet, places
 
 LANES = 8
 """So many sums go on side by side."""
@@ -93,10 +92,29 @@ def sum_of_row(numbers: Any) -> float:
 
 
 @kernel
-def with_part(sums: tuple[float, float], lane: int, part: float) -> tuple[float, float]:
-    """The same on a GPU: the first two and the last two of four parts."""
-    first, last = sums
-    return (first + part, last) if lane < WIDTH // 2 else (first, last + part)
+def sum_over_threads(number: float) -> float:
+    """The same on a GPU, where each thread has a number of the row: every thread gets the sum."""
+    first = lane() % LANES
+    total = from_lane(number, first)
+    for place in range(LANES, LENGTH, LANES):
+        total += from_lane(number, first + place)
+    total += from_lane(total, lane() ^ WIDTH)
+    total += from_lane(total, lane() ^ 1)
+    total += from_lane(total, lane() ^ 2)
+    return total
+
+
+def _compiled_copy(source: Any, at: int, target: Any, to: int) -> None:
+    for k in places():
+        target[to + k] = source[at + k]
+    meet()
+
+
+@with_body(_compiled_copy)
+def copy_row(source: Any, at: int, target: Any, to: int) -> None:
+    """Copy a row."""
+    source, target = in_numpy(source, target)
+    target[to : to + LENGTH] = source[at : at + LENGTH]
 
 
 # ---------------------------------------------------------------- excess
@@ -122,14 +140,8 @@ def _excess(_typing: Any, masses: Any, at: Any, values: Any, level: Any) -> Any:
 def _compiled_excess(masses: Any, at: int, values: Any, level: float) -> float:
     if not on_gpu():
         return _excess(masses, at, values, level)  # type: ignore[no-any-return]
-    sums = (0.0, 0.0)
-    for lane in range(WIDTH):
-        low = high = 0.0
-        for k in range(lane, LENGTH, LANES):
-            low += masses[at + k] * max(values[k] - level, 0.0)
-            high += masses[at + k + WIDTH] * max(values[k + WIDTH] - level, 0.0)
-        sums = with_part(sums, lane, low + high)
-    return sums[0] + sums[1]
+    k = lane()
+    return sum_over_threads(masses[at + k] * max(values[k] - level, 0.0))
 
 
 @with_body(_compiled_excess)
@@ -177,19 +189,23 @@ def _shift(_typing: Any, row: Any, at: Any, nearness: Any, falls: Any, rises: An
     return types.void(row, types.intp, nearness, types.float64, types.float64), generate
 
 
+@kernel
+def shifted_number(here: float, nearness: Any, falls: float, rises: float) -> float:
+    """The same to the number of a thread."""
+    k = lane()
+    lower, upper = from_lane(here, max(k - 1, 0)), from_lane(here, min(k + 1, LENGTH - 1))
+    below, above = nearness[k], nearness[k + 1]
+    stayed = (1.0 - min(falls * below, FASTEST) - min(rises * above, FASTEST)) * here
+    fallen = min(falls * above, FASTEST) * (upper if k < LENGTH - 1 else 0.0)
+    return stayed + fallen + min(rises * below, FASTEST) * (lower if k > 0 else 0.0)  # type: ignore[no-any-return]
+
+
 def _compiled_shift(row: Any, at: int, nearness: Any, falls: float, rises: float) -> None:
     if not on_gpu():
         _shift(row, at, nearness, falls, rises)
         return
-    lower = 0.0
-    here = row[at]
-    for k in range(LENGTH):
-        upper = row[at + k + 1] if k + 1 < LENGTH else 0.0
-        below, above = nearness[k], nearness[k + 1]
-        stayed = (1.0 - min(falls * below, FASTEST) - min(rises * above, FASTEST)) * here
-        fallen = min(falls * above, FASTEST) * upper
-        row[at + k] = stayed + fallen + min(rises * below, FASTEST) * lower
-        lower, here = here, upper
+    row[at + lane()] = shifted_number(row[at + lane()], nearness, falls, rises)
+    meet()
 
 
 @with_body(_compiled_shift)
@@ -256,22 +272,14 @@ def _compiled_filter(
         if is_shifted:
             return _filtered_and_shifted(row, at, likelihood, nearness, falls, rises, source, resets)  # type: ignore[no-any-return]
         return _filtered(row, at, likelihood, nearness, falls, rises, source, resets)  # type: ignore[no-any-return]
-    sums = (0.0, 0.0)
-    for lane in range(WIDTH):
-        low = high = 0.0
-        for k in range(lane, LENGTH, LANES):
-            one, other = row[at + k] * likelihood[k], row[at + k + WIDTH] * likelihood[k + WIDTH]
-            row[at + k] = one
-            row[at + k + WIDTH] = other
-            low += one
-            high += other
-        sums = with_part(sums, lane, low + high)
-    total = sums[0] + sums[1]
+    k = lane()
+    here = row[at + k] * likelihood[k]
+    total = sum_over_threads(here)
     if is_shifted:
-        shift(row, at, nearness, falls, rises)
+        here = shifted_number(here, nearness, falls, rises)
     kept = 1.0 / total * (1.0 - resets)
-    for k in range(LENGTH):
-        row[at + k] = kept * row[at + k] + resets * source[k]
+    row[at + k] = kept * here + resets * source[k]
+    meet()
     return total
 
 

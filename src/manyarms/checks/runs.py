@@ -259,9 +259,11 @@ def fields_keep_their_types(spec: Policy | World | Feedback) -> None:
 
 @promise("policy", "world", "feedback", when=lambda spec: why_not_compiled() is None and not IS_SIMULATED)
 def compiles_for_gpu(spec: Policy | World | Feedback) -> None:
-    """It compiles for a GPU, and to nothing that rounds differently there."""
+    """It compiles for a GPU, and to nothing that rounds differently there; if it takes all of a warp, it says so."""
     policy, world = in_company(spec)[-1]
-    cuda_module().ptx_of(*Run(policy, Job(world, 300, 1, SEED, np.array([300]))).states())
+    cuda = cuda_module()
+    takes_warps = cuda.takes_warps(cuda.ptx_of(*Run(policy, Job(world, 300, 1, SEED, np.array([300]))).states()))
+    hold(takes_warps == policy.is_wide, f"is_wide is {policy.is_wide}, but its kernels say {takes_warps}")
 
 
 @promise("policy", "world", "feedback")

@@ -45,6 +45,14 @@ class Policy(Spec, abc.ABC, abstract=True):
         """
         return bool(getattr(getattr(self, "base", None), "is_scattered", False))
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether its kernels work on rows of numbers (`manyarms.lanes`).
+
+        Then all threads of a GPU's warp play one replication together, a number of a row each.
+        """
+        return False
+
     @abc.abstractmethod
     def start(self, rounds: int) -> Any:
         """A state with arrays for ``rounds`` rounds. ``begin`` it before the first ask."""

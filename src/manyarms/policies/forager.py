@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from ..about import About
 from ..compiled import kernel, replaced
 from ..contract import Choice, Counts, no_choice
+from ..rows import copy_row
 from ..specs import Count
 from . import watch as watching
 from .base import Policy
@@ -220,8 +221,8 @@ class Forager(Policy):
         return values if self.stock is not None else {name: values[name] for name in values if name != "stock"}
 
     @property
-    def is_scattered(self) -> bool:
-        """Every round reads and writes what is believed of an arm."""
+    def is_wide(self) -> bool:
+        """What is believed of an arm is a row."""
         return True
 
     def slots(self, rounds: int) -> int:
@@ -350,8 +351,7 @@ def grow_old(state: ForagerState, slot: int) -> None:
     if nothing > 0.0:
         grid = state.grid
         believe(grid, state.masses, slot * POINTS, 0.0, nothing, dispersion_of(state.noise, grid.spacing))
-        for k in range(POINTS):
-            state.masses[slot * POINTS + k] = grid.belief[k]
+        copy_row(grid.belief, 0, state.masses, slot * POINTS)
         state.means[slot] = mean_of(grid, grid.belief, 0)
         state.nothing[slot] += nothing
 
@@ -399,11 +399,11 @@ def appraise(state: ForagerState, slot: int, is_valued: bool) -> None:
 
 
 @kernel
-def with_promise(state: ForagerState, is_valued: bool) -> ForagerState:
-    """The promise of the arm that has changed, if there is one; it may have been valued just before."""
+def with_promise(state: ForagerState) -> ForagerState:
+    """The promise of the arm that has changed, if there is one."""
     if state.changed < 0:
         return state
-    appraise(state, state.changed, is_valued)
+    appraise(state, state.changed, False)
     return replaced(state, changed=NONE, hope=led(state.hope, state.promises, state.used, state.changed))
 
 
@@ -411,11 +411,14 @@ def with_promise(state: ForagerState, is_valued: bool) -> ForagerState:
 def with_promises(state: ForagerState) -> ForagerState:
     """All promises, for the target of now or one near it. The arm that has changed was valued just before."""
     near = REFRESH * state.grid.spacing * state.target * (1.0 - state.target)
-    if abs(state.target - state.promised) <= near:
-        return with_promise(state, True)
-    for slot in range(state.used):
+    is_near = abs(state.target - state.promised) <= near
+    if is_near and state.changed < 0:
+        return state
+    for slot in range(state.changed if is_near else 0, state.changed + 1 if is_near else state.used):
         if state.arms[slot] >= 0:
-            appraise(state, slot, False)
+            appraise(state, slot, is_near)
+    if is_near:
+        return replaced(state, changed=NONE, hope=led(state.hope, state.promises, state.used, state.changed))
     hope = searched(state.promises, state.used, state.hope.slot)
     return replaced(state, changed=NONE, hope=hope, promised=state.target)
 
@@ -580,8 +583,7 @@ def believe_anew(state: ForagerState, slot: int) -> None:
     if plays > 0.0:
         change = watching.change_of(state.watch.kinds[state.watch.model], state.watch.rate)
         watching.let_change(grid, grid.belief, 0, change, plays, state.reservoir.masses)
-    for k in range(POINTS):
-        state.masses[slot * POINTS + k] = grid.belief[k]
+    copy_row(grid.belief, 0, state.masses, slot * POINTS)
     state.means[slot] = mean_of(grid, state.masses, slot * POINTS)
 
 
@@ -598,7 +600,10 @@ def with_values(state: ForagerState) -> ForagerState:
 
 @kernel
 def with_grid(state: ForagerState) -> ForagerState:
-    """Draw the grid anew if that is worth it: around what is better, as fine as the arms that are played are known."""
+    """From time to time, draw the grid anew if that is worth it; where answers are late, value all arms in any case.
+
+    It is drawn around what is better, as fine as the arms that are played are known.
+    """
     rounds = state.experience.rounds
     if rounds < state.regrid:
         return state
@@ -610,8 +615,16 @@ def with_grid(state: ForagerState) -> ForagerState:
     centre = point_at(better)
     later = replaced(state, regrid=int(rounds * REGRID) + 1)
     is_fine = grid.spacing / FINER <= spacing <= grid.spacing * FINER
-    if is_fine and abs(centre - grid.centre) <= 3.0 * grid.spacing:
-        return with_values(later) if is_late(state) else later
+    is_drawn = not is_fine or abs(centre - grid.centre) > 3.0 * grid.spacing
+    if not is_drawn and not is_late(state):
+        return later
+    return with_values(with_grid_drawn(later, centre, spacing) if is_drawn else later)
+
+
+@kernel
+def with_grid_drawn(state: ForagerState, centre: float, spacing: float) -> ForagerState:
+    """All masses on a grid with this centre and spacing."""
+    grid = state.grid
     draft_grid(grid, centre, spacing)
     carry_over(grid, state.reservoir.learned, 0)
     for slot in range(state.used):
@@ -619,12 +632,12 @@ def with_grid(state: ForagerState) -> ForagerState:
     for part in range(WATCHED * len(MODELS)):
         if state.watch.slots[part // len(MODELS)] >= 0:
             carry_over(grid, state.watch.masses, part * POINTS)
-    fine = replaced(later, grid=redrawn(grid, centre, spacing))
+    fine = replaced(state, grid=redrawn(grid, centre, spacing))
     sum_up(state.reservoir, fine.grid)
     for slot in range(state.used):
         if state.arms[slot] >= 0:
             state.means[slot] = mean_of(fine.grid, state.masses, slot * POINTS)
-    return with_values(with_search_level(fine))
+    return with_search_level(fine)
 
 
 @kernel
@@ -676,8 +689,7 @@ def with_fresh_arm(state: ForagerState, slot: int) -> ForagerState:
     state.last[slot] = 0.0
     state.looks[slot] = FIRST_LOOK
     state.places[slot] = NONE
-    for k in range(POINTS):
-        state.masses[slot * POINTS + k] = state.reservoir.masses[k]
+    copy_row(state.reservoir.masses, 0, state.masses, slot * POINTS)
     state.means[slot] = mean_above(state.reservoir, state.grid, -1.0)
     state.believed[slot] = state.means[slot]
     used = max(state.used, slot + 1)
@@ -803,7 +815,7 @@ def learned(state: ForagerState, slot: int, reward: float, is_kept: bool) -> For
 @kernel
 def decided(state: ForagerState, slot: int) -> ForagerState:
     """Which arm is next, after the arm in a slot has changed."""
-    seen = state if state.changed == slot else with_promise(state, False)
+    seen = state if state.changed == slot else with_promise(state)
     value(seen, slot)
     best = led(seen.best, seen.believed, seen.used, slot)
     return with_next_arm(with_target(replaced(seen, best=best, changed=slot)))
@@ -904,8 +916,7 @@ def recall(state: ForagerState, slot: int, plays: int, total: float, is_news: bo
     believe(grid, state.masses, slot * POINTS, total, float(plays), dispersion)
     change = watching.change_of(state.watch.kinds[state.watch.model], state.watch.rate)
     watching.let_change(grid, grid.belief, 0, change, float(plays), state.reservoir.masses)
-    for k in range(POINTS):
-        state.masses[slot * POINTS + k] = grid.belief[k]
+    copy_row(grid.belief, 0, state.masses, slot * POINTS)
     state.means[slot] = mean_of(grid, state.masses, slot * POINTS)
     watching.stop_watching(state.watch, slot)  # it would take this for a change
     if not is_news:

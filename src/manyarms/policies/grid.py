@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ..arithmetic import exponential, natural_log
 from ..compiled import kernel, rarely, replaced
-from ..rows import LENGTH, excess, filter_row, shift
+from ..lanes import LENGTH, largest_of_threads, meet, places
+from ..rows import copy_row, excess, filter_row, shift
 
 POINTS = LENGTH
 """So many."""
@@ -94,7 +95,7 @@ def point_at(mean: float) -> float:
 @kernel
 def compute_means(grid: Grid) -> None:
     """All that follows from the points."""
-    for k in range(POINTS):
+    for k in places():
         point = grid.points[k]
         mean = mean_at(point)
         grid.means[k] = mean
@@ -102,6 +103,7 @@ def compute_means(grid: Grid) -> None:
         grid.logs[k] = -natural_log(1.0 + exponential(point))
         grid.nearness[k] = 1.0 / (point - grid.points[k - 1]) if k > 0 else 0.0
     grid.nearness[POINTS] = 0.0
+    meet()
 
 
 @kernel
@@ -197,24 +199,27 @@ def opened_grid(grid: Grid) -> Grid:
 @kernel
 def judge_coin(grid: Grid, reward: float) -> None:
     """The likelihood of one reward, 0 or 1."""
-    for k in range(POINTS):
+    for k in places():
         grid.likelihood[k] = grid.means[k] if reward == 1.0 else grid.misses[k]
+    meet()
 
 
 @kernel
 def judge_rewards(grid: Grid, total: float, plays: float, dispersion: float) -> None:
     """The likelihood of rewards that sum up to ``total``; 1 or a little more where it is largest."""
     largest = -1e300
-    for k in range(POINTS):
+    for k in places():
         value = total * grid.points[k] + plays * grid.logs[k]
         grid.likelihood[k] = value
         largest = max(largest, value)
+    largest = largest_of_threads(largest)
     outliers = OUTLIERS * math.sqrt(dispersion) if dispersion < 1.0 else 0.0
-    for k in range(POINTS):
+    for k in places():
         value = grid.likelihood[k] - largest
         grid.likelihood[k] = exponential(value / dispersion)
         if outliers > 0.0:
             grid.likelihood[k] += outliers * exponential(value)
+    meet()
 
 
 @kernel
@@ -227,8 +232,7 @@ def update(grid: Grid, masses: Any, offset: int, likelihood: Any, change: Change
     for _ in range(steps - 1):
         shift(masses, offset, grid.nearness, change.falls, change.rises)
     if rarely(total < NOTHING):
-        for k in range(POINTS):
-            masses[offset + k] = source[k]
+        copy_row(source, 0, masses, offset)
         return NOTHING
     return total
 
@@ -249,8 +253,6 @@ def excess_of(grid: Grid, masses: Any, offset: int, level: float) -> float:
 def believe(grid: Grid, masses: Any, offset: int, total: float, plays: float, dispersion: float) -> None:
     """Into ``grid.belief``: the masses after so many plays with this total."""
     judge_rewards(grid, total, plays, dispersion)
-    for k in range(POINTS):
-        grid.belief[k] = masses[offset + k]
+    copy_row(masses, offset, grid.belief, 0)
     if rarely(update(grid, grid.belief, 0, grid.likelihood, NO_CHANGE, 1, grid.belief) == NOTHING):
-        for k in range(POINTS):
-            grid.belief[k] = masses[offset + k]
+        copy_row(masses, offset, grid.belief, 0)

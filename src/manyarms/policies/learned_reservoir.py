@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from ..arithmetic import power
 from ..compiled import kernel, replaced
+from ..lanes import meet, places
+from ..rows import copy_row
 from .grid import POINTS, Grid, believe, excess_of, mean_of
 
 FORGETTING = 0.7
@@ -95,11 +97,12 @@ def shift_up(grid: Grid, source: Any, target: Any, share: float) -> None:
 def spread(reservoir: LearnedReservoir, grid: Grid, blur: float) -> None:
     """Into the masses: what was learned, such a share of it at each neighbour; and one arm that may be anything."""
     unseen = UNSEEN / (reservoir.judged + UNSEEN)
-    for k in range(POINTS):
+    for k in places():
         below = reservoir.learned[k - 1] if k > 0 else reservoir.learned[0]
         above = reservoir.learned[k + 1] if k + 1 < POINTS else reservoir.learned[k]
         alike = (1.0 - 2.0 * blur) * reservoir.learned[k] + blur * (below + above)
         reservoir.masses[k] = (1.0 - unseen) * alike
+    meet()
     shift_up(grid, reservoir.learned, reservoir.masses, unseen)
 
 
@@ -202,25 +205,14 @@ def add_step(reservoir: LearnedReservoir, grid: Grid, known: Known, step: float,
 
 
 @kernel
-def add_arm(
-    reservoir: LearnedReservoir, grid: Grid, before: Known, now: Known, step: float, dispersion: float
-) -> float:
-    """Into ``grid.cells``: what was learned, and a step for an arm, in place of that before; how far it is away."""
-    for k in range(POINTS):
-        grid.cells[k] = reservoir.learned[k]
-    if before.plays > 0:
-        add_step(reservoir, grid, before, -step, dispersion)
-    return add_step(reservoir, grid, now, step, dispersion)
-
-
-@kernel
 def with_steps(reservoir: LearnedReservoir, grid: Grid, is_first: bool, said: float) -> LearnedReservoir:
     """The reservoir with the steps in ``grid.cells``, for an arm that said so much."""
     total = 0.0
     for k in range(POINTS):
         total += max(grid.cells[k], 0.0)
-    for k in range(POINTS):
+    for k in places():
         reservoir.learned[k] = max(grid.cells[k], 0.0) / total
+    meet()
     learned = replaced(
         reservoir,
         judged=reservoir.judged + 1.0 if is_first else reservoir.judged,
@@ -236,5 +228,11 @@ def with_arm_learned(
 ) -> LearnedReservoir:
     """One step of expectation maximisation: what is made of an arm now replaces what was made of it before."""
     is_first = before.plays == 0
-    said = add_arm(reservoir, grid, before, now, step_of(reservoir, is_first), dispersion)
+    step = step_of(reservoir, is_first)
+    said = 0.0
+    copy_row(reservoir.learned, 0, grid.cells, 0)
+    for turn in range(1 if is_first else 0, 2):  # steps are a lot of code, which stands here once
+        is_now = turn == 1
+        known = Known(now.plays if is_now else before.plays, now.total if is_now else before.total)
+        said = add_step(reservoir, grid, known, step if is_now else -step, dispersion)
     return with_steps(reservoir, grid, is_first, said)

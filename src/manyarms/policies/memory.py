@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import kernel, replaced
+from ..rows import copy_row
 from .grid import Grid
-from .learned_reservoir import PRIOR_ARMS, Known, LearnedReservoir, add_arm, add_step, step_of, with_steps
+from .learned_reservoir import PRIOR_ARMS, Known, LearnedReservoir, add_step, step_of, with_steps
 
 REMEMBERED = 256
 """So many arms are remembered."""
@@ -28,6 +29,10 @@ REPLAYS_AT_FIRST = 4000
 
 ROUNDS_A_REPLAY = 2
 """and one more in so many rounds: what learning may cost."""
+
+
+BEFORE, NOW = -2, -1
+"""The steps for an arm come before those for the remembered ones: what was made of it is taken out, and put in."""
 
 
 class Memory(NamedTuple):
@@ -108,19 +113,27 @@ def with_arm_remembered(
         place = next_place(memory)
         memory.held[place] = arm + 1
         memory.plays[place] = 0.0
-    before = Known(plays=memory.plays[place], total=memory.totals[place])
-    memory.plays[place] = now.plays
-    memory.totals[place] = now.total
     step = step_of(reservoir, is_first)
-    said = add_arm(reservoir, grid, before, now, step, dispersion)
     again = min(step, LONGEST_REPLAYS / REPLAYS)
     # One that is still held when others of its time are forgotten is one of all arms, not one of those remembered.
     share = memory.arms / (reservoir.judged + (1.0 if is_first else 0.0) - PRIOR_ARMS)
     turn = memory.turn
-    for _ in range(replays):
-        known = Known(plays=memory.plays[turn], total=memory.totals[turn])
-        add_step(reservoir, grid, known, again * share if memory.held[turn] > 0 else again, dispersion)
-        turn = turn + 1 if turn + 1 < memory.arms else 0
+    said = 0.0
+    copy_row(reservoir.learned, 0, grid.cells, 0)
+    for number in range(BEFORE if not is_first else NOW, replays):  # steps are a lot of code, which stands here once
+        at = turn if number >= 0 else place
+        if number == NOW:
+            memory.plays[place] = now.plays
+            memory.totals[place] = now.total
+        known = Known(plays=memory.plays[at], total=memory.totals[at])
+        length = again * share if memory.held[at] > 0 else again
+        if number < 0:
+            length = step if number == NOW else -step
+        away = add_step(reservoir, grid, known, length, dispersion)
+        if number == NOW:
+            said = away
+        if number >= 0:
+            turn = turn + 1 if turn + 1 < memory.arms else 0
     remembering = replaced(
         memory,
         arms=min(memory.arms + 1, REMEMBERED) if is_first else memory.arms,

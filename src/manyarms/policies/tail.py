@@ -115,6 +115,11 @@ class SubsamplingPolicy(Policy, abstract=True):
         """If its base is."""
         return getattr(getattr(self, "base", None), "is_random", False)
 
+    @property
+    def is_wide(self) -> bool:
+        """If it learns the top, from a reservoir that is a row."""
+        return isinstance(getattr(self, "top", 1.0), str)
+
     def chance_of(self, state: Any, slot: int, allowed: NDArray[np.bool_]) -> float:
         """That of its base, which has one choice unless it is random, or no closed form for it."""
         base: Base | None = getattr(self, "base", None)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ..arithmetic import exponential, natural_log
 from ..compiled import kernel, replaced
-from ..rows import shift
+from ..lanes import meet, places
+from ..rows import copy_row, shift
 from .grid import POINTS, Change, Grid, judge_coin, judge_rewards, update
 
 STILL, RESETS, FALLS, RISES, WANDERS = range(5)
@@ -141,8 +142,9 @@ def let_change(grid: Grid, masses: Any, offset: int, change: Change, plays: floa
     if moves.falls + moves.rises > 0.0:
         for _ in range(steps):
             shift(masses, offset, grid.nearness, moves.falls, moves.rises)
-    for k in range(POINTS):
+    for k in places():
         masses[offset + k] += moves.resets * (source[k] - masses[offset + k])
+    meet()
 
 
 @kernel
@@ -252,8 +254,7 @@ def start_watching(watch: Watch, slot: int, masses: Any, offset: int, nothing: f
     watch.calm[chosen] = 1e9
     watch.nothing[chosen] = nothing
     for model in range(len(MODELS)):
-        for k in range(POINTS):
-            watch.masses[(chosen * len(MODELS) + model) * POINTS + k] = masses[offset + k]
+        copy_row(masses, offset, watch.masses, (chosen * len(MODELS) + model) * POINTS)
 
 
 @kernel

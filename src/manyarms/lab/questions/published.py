@@ -81,6 +81,11 @@ class Capped(Policy):
         """As the policy is."""
         return self.policy.is_scattered
 
+    @property
+    def is_wide(self) -> bool:
+        """As the policy is."""
+        return self.policy.is_wide
+
     def most_blocks(self) -> int:
         """How many blocks an episode has at most."""
         if self.blocks is not None:
