@@ -1,6 +1,6 @@
 """The GPU's compiler, kept in one place: the only file that imports numba's CUDA half.
 
-One thread of the GPU plays one replication, with the kernels that the processor runs and the same
+One thread of the GPU plays one replication, or one warp, with the kernels that the processor runs and the same
 numbers to the bit. Three things are needed for that:
 
 - No fused multiply-add. The GPU's compiler likes to join ``a * b + c`` into one operation that
@@ -58,43 +58,41 @@ COMPUTE_CAPABILITY = (8, 0)
 """What ``ptx_of`` compiles for; a launch compiles for the GPU at hand."""
 
 
-def play_one_each(
-    policies: Any,
-    worlds: Any,
-    posts: Any,
-    logs: Any,
-    seed: int,
-    label: int,
-    top: float,
-    first: int,
-    rows: Any,
-    checkpoints: Any,
-    out: Any,
-    finished: Any,
-    stop: Any,
-    lanes: int,
-) -> None:
-    """The GPU's side: each of the first ``lanes`` threads of a warp plays the next replication, ``first`` + its row.
+def player(together: bool) -> Any:
+    """The GPU's side: each of the first ``lanes`` threads of a warp plays a replication, or all of them one."""
 
-    Or all of them play one together, if ``lanes`` is ``TOGETHER`` (`manyarms.lanes`).
-    """
-    thread = cuda.grid(1)
-    is_alone = lanes != TOGETHER
-    row = thread // WARP * lanes + thread % WARP if is_alone else thread // WARP
-    if (not is_alone or thread % WARP < lanes) and row < out.shape[0]:
-        key = replication_key(seed, first + rows[row])
-        policy = row_of(policies, row)
-        world = row_of(worlds, row)
-        post = row_of(posts, row)
-        log = row_of(logs, row)
-        finished[row] = play_replication(policy, world, post, log, key, label, top, checkpoints, out, row, stop)
+    def play_one_each(
+        policies: Any,
+        worlds: Any,
+        posts: Any,
+        logs: Any,
+        seed: int,
+        label: int,
+        top: float,
+        first: int,
+        rows: Any,
+        checkpoints: Any,
+        out: Any,
+        finished: Any,
+        stop: Any,
+        lanes: int,
+    ) -> None:
+        thread = cuda.grid(1)
+        lane = 0 if together else thread % WARP
+        row = thread // WARP * lanes + lane
+        if lane < lanes and row < out.shape[0]:
+            key = replication_key(seed, first + rows[row])
+            policy = row_of(policies, row)
+            world = row_of(worlds, row)
+            post = row_of(posts, row)
+            log = row_of(logs, row)
+            finished[row] = play_replication(policy, world, post, log, key, label, top, checkpoints, out, row, stop)
+
+    return play_one_each
 
 
 WARP = 32
 """Threads that go the same way or wait for each other."""
-
-TOGETHER = 0
-"""In place of a number of threads that play: all of a warp play the same replication."""
 
 BLOCK = 64
 """Threads in a block. Small, so that few replications still reach all parts of the GPU."""
@@ -117,7 +115,7 @@ def warps_for(way: str) -> int:
 
 # Link-time optimisation would generate the code anew, multiply-adds and all.
 launchable: Any = {
-    way: cuda.jit(play_one_each, **({} if IS_SIMULATED else {"lto": False, "max_registers": registers}))
+    way: cuda.jit(player(way == WIDE), **({} if IS_SIMULATED else {"lto": False, "max_registers": registers}))
     for way, registers in REGISTERS.items()
 }
 """The kernel, by how a policy is played."""
@@ -338,12 +336,12 @@ def ptx_of(policy: Any, world: Any, post: Any, log: Any) -> str:
         types.int64,
     )
     with without_fma(), _no_device_needed():
-        return str(cuda.compile_ptx(play_one_each, arguments, cc=COMPUTE_CAPABILITY)[0])
+        return str(cuda.compile_ptx(player(together=False), arguments, cc=COMPUTE_CAPABILITY)[0])
 
 
 def launch(arguments: tuple[Any, ...], replications: int, lanes: int, stream: Any, way: str) -> None:
-    """Start ``play_one_each`` for that many replications; it is compiled when these types are new."""
-    blocks = -(-replications // (max(lanes, 1) * (BLOCK // WARP)))
+    """Start the kernel for that many replications; it is compiled when these types are new."""
+    blocks = -(-replications // (lanes * (BLOCK // WARP)))
     with without_fma(is_wide=way == WIDE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*under-utilization")  # few replications are a fair wish
         launchable[way][blocks, BLOCK, stream](*arguments, lanes)

@@ -186,6 +186,6 @@ class GPU(Player):
         Threads of a warp that go different ways wait for each other, and more warps hide more of the wait for memory.
         """
         if way == self.cuda.WIDE:
-            return int(self.cuda.TOGETHER)
+            return 1
         warps = self.multiprocessors * self.cuda.warps_for(way)
         return int(max(min(-(-replications // warps), self.cuda.WARP), 1))
