@@ -105,7 +105,6 @@ def same_as_twin(state, twin):
     assert state.promised == twin.promised
     experience, noise = state.experience, state.noise
     assert (experience.kept, experience.kept_reward, experience.stay) == (twin.kept, twin.kept_reward, twin.stay)
-    assert (experience.kept_stay, state.search_level) == (twin.kept_stay, twin.search_level)
     assert (noise.is_coin, noise.squares, noise.scale) == (twin.is_coin, twin.squares, twin.scale)
     assert state.regrid == twin.regrid
     assert state.grid.points.tolist() == twin.grid.points
@@ -596,7 +595,6 @@ def test_experience_is_averages_of_late(rounds):
     assert experience.average == pytest.approx(np.average(rewards, weights=weight), abs=1e-12)
     assert experience.kept == pytest.approx(np.average(kept, weights=weight), abs=1e-12)
     assert experience.stay == pytest.approx(np.average(plays, weights=weight), abs=1e-10)
-    assert experience.kept_stay == pytest.approx(np.average(plays * kept, weights=weight), abs=1e-10)
     if any(kept):
         assert fast.earned_when_kept(experience) == pytest.approx(np.average(rewards, weights=weight * kept), abs=1e-9)
 
@@ -690,55 +688,6 @@ def test_the_reservoir_above_a_level_is_summed_up(arms, level):
     expected = masses[is_above] @ means[is_above] / masses[is_above].sum() if is_above.any() else means[-1]
     assert learning.mean_above(state.reservoir, state.grid, level) == pytest.approx(expected)
     assert learning.mean_above(state.reservoir, state.grid, level) > min(level, means[-1] - 1e-9)
-
-
-@some
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=30), st.floats(0.0, 1e6))
-def test_a_search_breaks_even_where_what_it_finds_is_worth_its_cost(arms, plays):
-    state = begun()
-    for wins, losses in arms:
-        state = arm_seen(state, float(wins), wins + losses + 1)
-    means, masses = state.grid.means, state.reservoir.learned
-    level = learning.break_even(state.reservoir, state.grid, plays)
-    found = plays * float(masses @ np.maximum(means - level, 0.0))
-    fresh = float(masses @ means)
-    assert found == pytest.approx(level - fresh, abs=1e-9 * (1.0 + plays))
-    assert fresh - 1e-12 <= level <= means[-1]
-    assert learning.break_even(state.reservoir, state.grid, 2.0 * plays + 1.0) >= level - 1e-12
-
-
-def with_reservoir(state, shares, **settings):
-    """Arms are known to be just these points of the grid, with these shares."""
-    reservoir = state.reservoir._replace(judged=1e12, blur=0.0)  # the unseen arm weighs nothing
-    reservoir.learned[:] = 0.0
-    reservoir.learned[list(shares)] = list(shares.values())
-    learning.sum_up(reservoir, state.grid)
-    return state._replace(reservoir=reservoir, **settings)
-
-
-def test_a_search_is_for_more_where_it_pays_for_more_but_not_for_the_best_there_is():
-    low, middle, high, top = 4, 12, 18, 24
-    state = with_reservoir(begun(), {low: 0.9, middle: 0.09, high: 0.009, top: 0.001})
-    means = state.grid.means
-    average = (means[low] + means[middle]) / 2.0
-
-    def better(plays):
-        experience = fast.Experience(rounds=1000, average=average, kept=0.5, kept_reward=0.0, kept_stay=0.5 * plays)
-        return fast.with_target(fast.with_search_level(state._replace(experience=experience)))
-
-    above = learning.mean_above(state.reservoir, state.grid, average)
-    most = learning.mean_above(state.reservoir, state.grid, above)
-    assert means[middle] < above < means[high] < most < means[top]
-    assert better(1.0).better == above  # nobody is kept for long: a search for more does not pay
-    paying = better(60.0)
-    assert above < paying.better == paying.search_level < most
-    assert better(1e6).better == most < better(1e6).search_level  # the end of a reservoir is never known
-    assert better(1e6).target == most  # kept plays have earned nothing
-    earned = fast.Experience(1000, average, kept=0.5, kept_reward=0.5 * above, kept_stay=30.0)
-    content = fast.with_target(fast.with_search_level(state._replace(experience=earned)))
-    assert (content.is_content, content.target, content.better) == (1, average, above)  # it has searched enough
-    nobody = state._replace(experience=fast.Experience(rounds=1000, average=average))
-    assert fast.with_search_level(nobody).search_level == 0.0
 
 
 @pytest.mark.parametrize("model", [watching.STILL, watching.RESETS])

@@ -376,17 +376,6 @@ class Reservoir:
         share, reward = self.above(level)
         return reward / share if share > 1e-12 else self.grid.means[-1]
 
-    def break_even(self, plays):
-        """Where a line through what is brought at the means of the grid comes to nothing."""
-        masses, means = self.learned, self.grid.means
-        fresh = self.grid.mean(masses)
-        brought = [plays * self.grid.excess(masses, level) - (level - fresh) for level in means]
-        upper = next((k for k, one in enumerate(brought) if one < 0.0), POINTS - 1)
-        if upper == 0:
-            return means[0]
-        here, there = brought[upper - 1], brought[upper]
-        return means[upper - 1] + here / (here - there) * (means[upper] - means[upper - 1])
-
     def learn(self, arm, dispersion, others=(), nothing=0.0):
         """A step for the arm in place of that before; and shares of one for others."""
         is_first = arm.known_plays == 0
@@ -470,8 +459,7 @@ class Forager:
         self.round = 0  # of the last ask that was left open
         self.presumed = {}  # round of an open ask -> what was expected of it, and whether that was good enough
         self.rounds = 0
-        self.average = self.kept = self.kept_reward = self.stay = self.kept_stay = 0.0
-        self.search_level = 0.0
+        self.average = self.kept = self.kept_reward = self.stay = 0.0
         self.is_coin, self.squares, self.scale = True, 0.25, 0.25
         self.regrid = 20
         self.redrawn = self.evicted = 0  # of interest to tests
@@ -490,8 +478,6 @@ class Forager:
         self.better = self.reservoir.mean_above(self.average)
         earned = self.kept_reward / self.kept if self.kept > 1e-9 else 0.0
         self.is_content = earned >= self.better
-        if not self.is_content and self.search_level > self.better:
-            self.better = min(self.search_level, self.reservoir.mean_above(self.better))
         self.target = self.average if self.is_content else self.better
 
     def dispersion(self):
@@ -513,7 +499,6 @@ class Forager:
         self.kept += step * (kept - self.kept)
         self.kept_reward += step * (kept * reward - self.kept_reward)
         self.stay += step * (plays - self.stay)
-        self.kept_stay += step * (kept * plays - self.kept_stay)
 
     def differed(self, arm, reward):
         """By so much do two rewards in a row of an arm differ."""
@@ -643,12 +628,6 @@ class Forager:
         seen = self.reservoir.judged + (1.0 if is_first else 0.0) - 4.0
         self.reservoir.blur = 0.0 if self.watch.model == 0 else 0.05  # the first model: arms do not change
         self.reservoir.learn(arm, dispersion, memory.in_turn(number, known, seen), arm.nothing)
-        self.plan_search()
-
-    def plan_search(self):
-        """What an arm must be worth for a search to pay, if one is kept for as long as others were until now."""
-        if self.kept > 1e-9:
-            self.search_level = self.reservoir.break_even(self.kept_stay / self.kept)
 
     # The grid.
 
@@ -666,7 +645,6 @@ class Forager:
         if not is_fine or abs(centre - old.centre) > 3.0 * old.spacing:
             self.grid = self.reservoir.grid = Grid(centre, spacing)
             self.carry_over(old)
-            self.plan_search()
             self.redrawn += 1
         elif self.round == 0:
             return

@@ -14,7 +14,7 @@ to know what it makes, what its arms are worth now, and what may be out there.
    the best model of late is believed. Whatever it says, one reset in a run as long as this one is thought possible.
 4. *Targets.* The *average* is what all plays paid, of late. *Better* is what arms better than that are worth, on
    average: the mean of the reservoir above the average. While kept plays earn that much, the search has cost its share,
-   and the average will do; else only what is better, or even more where a search pays for more (`search_level`).
+   and the average will do; else only what is better.
 5. *Which arm.* The one with the greatest mean, if that is at least the target. Else the one with the greatest promise,
    by how much its mean may exceed the target, if it promises more than a fresh arm; else a fresh arm.
 6. *Open asks.* An ask whose answer is out counts as a play that paid what the arm is believed to pay, and changed it
@@ -72,7 +72,6 @@ from .learned_reservoir import (
     FIRST_LOOK,
     Known,
     LearnedReservoir,
-    break_even,
     fresh_excess,
     mean_above,
     new_reservoir,
@@ -120,7 +119,6 @@ class Experience(NamedTuple):
     kept: float = 0.0  # share of plays of arms that were good enough
     kept_reward: float = 0.0  # their rewards, 0 in other rounds
     stay: float = 0.0  # the plays that the played arm had behind it
-    kept_stay: float = 0.0  # the same, if it was good enough; 0 in other rounds
 
 
 NOTHING_LEARNED = Experience()
@@ -153,8 +151,7 @@ class ForagerState(NamedTuple):
     used: int = 0  # slots that had an arm at some time
     experience: Experience = NOTHING_LEARNED
     noise: Noise = FIRST_NOISE
-    search_level: float = 0.0  # what an arm must be worth for a search to pay
-    better: float = 0.0  # what arms above the average are worth; or more, while it searches for more
+    better: float = 0.0  # what arms above the average are worth
     is_content: int = 0  # whether the average will do
     target: float = 0.0  # what is good enough: the one or the other
     regrid: int = 20  # the round in which the grid is looked at
@@ -305,7 +302,6 @@ def after_reward(experience: Experience, reward: float, is_kept: bool, plays: in
         kept=experience.kept + step * (kept - experience.kept),
         kept_reward=experience.kept_reward + step * (kept * reward - experience.kept_reward),
         stay=experience.stay + step * (plays - experience.stay),
-        kept_stay=experience.kept_stay + step * (kept * plays - experience.kept_stay),
     )
 
 
@@ -497,20 +493,7 @@ def with_look(state: ForagerState, slot: int, dispersion: float) -> ForagerState
         state.memory, with_hope(state), state.grid, state.places[slot], arm, now, replays, dispersion
     )
     state.places[slot] = place
-    return with_search_level(replaced(state, memory=memory, reservoir=reservoir))
-
-
-@kernel
-def with_search_level(state: ForagerState) -> ForagerState:
-    """What an arm must be worth for a search to pay, as far as the reservoir is known from arms.
-
-    To draw a fresh arm and play it once costs what it is worth less; what it may be worth more is had for as many plays
-    as arms that are good enough have behind them.
-    """
-    kept = state.experience.kept
-    if kept <= 1e-9:
-        return state
-    return replaced(state, search_level=break_even(state.reservoir, state.grid, state.experience.kept_stay / kept))
+    return replaced(state, memory=memory, reservoir=reservoir)
 
 
 @kernel
@@ -637,23 +620,16 @@ def with_grid_drawn(state: ForagerState, centre: float, spacing: float) -> Forag
     for slot in range(state.used):
         if state.arms[slot] >= 0:
             state.means[slot] = mean_of(fine.grid, state.masses, slot * POINTS)
-    return with_search_level(fine)
+    return fine
 
 
 @kernel
 def with_target(state: ForagerState) -> ForagerState:
-    """What is better than the average, and whether the average will do.
-
-    Where it will not, and a few arms are far better than most, a search pays for more than what the next better arm is
-    worth. But it is for no more than what is better than that: the end of the reservoir is never known.
-    """
+    """What is better than the average, and whether the average will do."""
     average = state.experience.average
     better = mean_above(state.reservoir, state.grid, average)
-    if earned_when_kept(state.experience) >= better:
-        return replaced(state, better=better, is_content=1, target=average)
-    if state.search_level > better:
-        better = min(state.search_level, mean_above(state.reservoir, state.grid, better))
-    return replaced(state, better=better, is_content=0, target=better)
+    is_content = earned_when_kept(state.experience) >= better
+    return replaced(state, better=better, is_content=1 if is_content else 0, target=average if is_content else better)
 
 
 # ---------------------------------------------------------------- the next arm
@@ -777,7 +753,6 @@ def begin(state: ForagerState, key: int) -> ForagerState:
         is_supplied=1,
         experience=NOTHING_LEARNED,
         noise=FIRST_NOISE,
-        search_level=0.0,
         regrid=20,
         best=NO_LEADER,
         hope=NO_LEADER,

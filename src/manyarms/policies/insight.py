@@ -54,7 +54,8 @@ class Words(NamedTuple):
 
 ARMS = Words(
     things="arms",
-    average="Of late it earns {average} a play; fresh arms are worth {fresh} on average, and better ones {better}.",
+    average="Of late it earns {average} a play; fresh arms are worth {fresh} on average, and those above what it earns "
+    "{better}.",
     no_good_one="No arm was good enough so far, and it looks for better ones.",
     none_played="None of its own plays so far was of an arm that was good enough.",
     good_ones="Arms that were good enough earn {earned}",
@@ -79,7 +80,8 @@ ARMS = Words(
 
 ITEMS = Words(
     things="items",
-    average="Of late it earns {average} a try; fresh items earn {fresh} on average, and better ones {better}.",
+    average="Of late it earns {average} a try; fresh items earn {fresh} on average, and those that earn more than it "
+    "does {better}.",
     no_good_one="No item was good enough so far, and it looks for better ones.",
     none_played="None of its own tries so far was of an item that was good enough.",
     good_ones="Items that were good enough earned {earned} a try",

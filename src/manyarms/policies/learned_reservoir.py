@@ -13,7 +13,7 @@ from ..arithmetic import power
 from ..compiled import kernel, replaced
 from ..lanes import meet, places
 from ..rows import copy_row
-from .grid import POINTS, Grid, believe, excess_of, mean_of
+from .grid import POINTS, Grid, believe
 
 FORGETTING = 0.7
 """The n-th arm moves the reservoir by n to the power of minus this. A step of 1 / n would never forget the first arms,
@@ -156,33 +156,6 @@ def mean_above(reservoir: LearnedReservoir, grid: Grid, level: float) -> Any:
     if reservoir.share_above[k] <= 1e-12:
         return grid.means[POINTS - 1]
     return reservoir.reward_above[k] / reservoir.share_above[k]
-
-
-@kernel
-def gain(reservoir: LearnedReservoir, grid: Grid, level: float, plays: float) -> Any:
-    """What a fresh arm brings above a level in so many plays if it exceeds it, less what its first play costs."""
-    more = excess_of(grid, reservoir.learned, 0, level)
-    return plays * more - (level - mean_of(grid, reservoir.learned, 0))
-
-
-@kernel
-def break_even(reservoir: LearnedReservoir, grid: Grid, plays: float) -> Any:
-    """The level at which such a gain is nothing. It falls with the level, in a straight line from point to point.
-
-    What the unseen arm may be is left out: with enough plays ahead, it alone would be worth any search.
-    """
-    low, high = 0, POINTS - 1
-    while low < high:
-        middle = (low + high) // 2
-        if gain(reservoir, grid, grid.means[middle], plays) < 0.0:
-            high = middle
-        else:
-            low = middle + 1
-    if low == 0:
-        return grid.means[0]
-    above = gain(reservoir, grid, grid.means[low], plays)
-    below = gain(reservoir, grid, grid.means[low - 1], plays)
-    return grid.means[low - 1] + below / (below - above) * (grid.means[low] - grid.means[low - 1])
 
 
 @kernel
