@@ -206,7 +206,7 @@ def test_the_reservoir_goes_on_learning_when_more_arms_are_held_than_remembered_
     rare = ma.World(ma.BetaDistributed(a=1.0, b=30.0))
     compared(ma.Forager(keep=600, most=600), rare, 900, seed=3)
     state, dice = begun(ma.Forager(keep=600, most=600)), random.Random(3)
-    for t in range(1, 1300):  # arms pay with their first play only, so there are always better ones than those it has
+    for t in range(1, 1500):  # arms pay with their first play only, so there are always better ones than those it has
         choice = ask(state, t)
         state = tell(state, choice, float(dice.random() < 0.1) if state.plays[choice.slot] == 0 else 0.0)
     assert state.used > memories.REMEMBERED + 50
@@ -1123,11 +1123,11 @@ def test_arms_are_watched_from_their_first_reward_on():
 def test_good_news_that_comes_first_is_not_a_change():
     """Ones come after a round and zeros after 300: of each arm first the ones and then the zeros, and yet it is still.
 
-    Without counting open asks, 0 of the 8 runs say so.
+    Without counting open asks, none of 8 runs says so.
     """
     world = ma.World(ma.PowerLaw(1.0, top=0.2), feedback=ma.Conversions(delay=1, timeout=300))
-    kinds = [kind for kind, _ in reported_changes(world, 20_000, replications=8, seed=4)]
-    assert kinds.count("still") >= 7
+    kinds = [kind for kind, _ in reported_changes(world, 20_000, replications=40, seed=4)]
+    assert kinds.count("still") >= 35  # of 120 runs 111 say so: then at least 35 of 40 do with probability 0.92
 
 
 def test_a_lost_answer_leaves_no_trace_in_beliefs():
