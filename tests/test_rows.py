@@ -45,7 +45,7 @@ class Warp:
     def __init__(self):
         self.me = threading.local()
         self.numbers = [0.0] * LENGTH
-        self.barrier = threading.Barrier(LENGTH)
+        self.barrier = threading.Barrier(LENGTH, timeout=60.0)  # if one fails, the others do not wait for ever
         self.pool = ThreadPoolExecutor(LENGTH)
 
     def from_lane(self, number, lane):
