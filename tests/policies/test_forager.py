@@ -75,6 +75,8 @@ def same_decision(state, twin):
     assert state.arms.tolist() == [arm.number for arm in twin.arms] + [-1] * (state.slots - used)
     assert state.slot == twin.arms.index(twin.arm)
     assert (state.experience.rounds, state.experience.average) == (twin.rounds, twin.average)
+    assert (state.stretch.left, state.stretch.calm) == (twin.stretch.left, twin.stretch.calm)
+    assert (state.stretch.told.number, state.stretch.doubt) == (len(twin.stretch.seen), twin.stretch.doubt)
     assert (state.better, state.target) == (twin.better, twin.target)
     assert (state.is_content == 1) == twin.is_content
     assert state.best.slot == twin.arms.index(twin.leaders["believed"])
@@ -166,6 +168,7 @@ def compared(spec, world, rounds, seed):
         happened["stale"] += state.promised != before.promised
         happened["below 0"] += reward < 0.0
     happened["grids"], happened["evicted"] = twin.redrawn, twin.evicted
+    happened["stretches"], happened["alarms"] = twin.stretches, twin.alarms
     return happened
 
 
@@ -206,12 +209,56 @@ def test_the_reservoir_goes_on_learning_when_more_arms_are_held_than_remembered_
     rare = ma.World(ma.BetaDistributed(a=1.0, b=30.0))
     compared(ma.Forager(keep=600, most=600), rare, 900, seed=3)
     state, dice = begun(ma.Forager(keep=600, most=600)), random.Random(3)
-    for t in range(1, 1500):  # arms pay with their first play only, so there are always better ones than those it has
+    for t in range(1, 2500):  # arms pay with their first play only, so there are always better ones than those it has
         choice = ask(state, t)
         state = tell(state, choice, float(dice.random() < 0.1) if state.plays[choice.slot] == 0 else 0.0)
     assert state.used > memories.REMEMBERED + 50
     assert np.count_nonzero(state.memory.held) == memories.REMEMBERED  # all of them may be played again
     assert state.reservoir.judged > memories.REMEMBERED + 50
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("world", "alarms"),
+    [
+        (ma.World(ma.PowerLaw(beta=0.5), ma.Crash(probability=0.002, to=0.0), ma.Bernoulli()), 1),
+        (ma.World(ma.PowerLaw(beta=0.5, top=0.6), ma.Rotting("0.03%"), ma.BetaNoise(concentration=10.0)), 0),
+    ],
+)
+def test_arms_that_are_good_for_long_are_judged_in_stretches_as_by_the_twin(world, alarms):
+    found = compared(ma.Forager(keep=6), world, 2500, seed=4)
+    assert found["stretches"] >= 50
+    assert found["alarms"] >= alarms
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("what", ["tells", "noise", "asks"])
+def test_a_stretch_that_something_comes_between_is_judged_as_by_the_twin(what):
+    # Between the plays of a stretch: rewards of other arms, rewards that are no coins, and open asks.
+    spec = ma.Forager(keep=4)
+    state, twin, dice = begun(spec), new_twin(spec), random.Random(5)
+    interrupted = 0
+    for t in range(1, 1500):
+        choice = ask(state, t)
+        reward = float(dice.random() < (0.9 if choice.arm == 3 else 0.3))
+        other = dice.randrange(state.used)
+        is_between = state.stretch.told.number > 0 and dice.random() < 0.1
+        interrupted += is_between
+        if is_between and what == "tells":
+            choice = choice._replace(slot=other, arm=state.arms[other])
+        if is_between and what == "noise":
+            reward = 0.5
+        if is_between and what == "asks":
+            state, presumed = defer(state, choice)
+            twin.opened(int(choice.arm), t)
+            state = settle(state, choice, presumed, reward)
+            twin.settled(int(choice.arm), t, reward)
+        else:
+            state = tell(state, choice, reward)
+            twin.told(int(choice.arm), reward)
+        same_decision(state, twin)
+    same_as_twin(state, twin)
+    assert interrupted >= (1 if what == "asks" else 2 if what == "noise" else 10)
 
 
 specs = st.integers(1, 40).flatmap(

@@ -44,6 +44,14 @@ def pace(n):
     return 3.0 / (n + 2.0)
 
 
+def pace_over(n, number):
+    """The share of the last so many of n numbers: what m (m + 1) (m + 2) / 3 of those before them leave."""
+    if number == 1:
+        return pace(n)
+    m = float(n - number)
+    return 1.0 - m / n * ((m + 1.0) / (n + 1.0)) * ((m + 2.0) / (n + 2.0))
+
+
 # ---------------------------------------------------------------- the grid
 
 
@@ -240,8 +248,8 @@ class Watch:
         self.groups += 1
 
     def believe(self):
-        """The model with the most evidence, of which a change has 3 less; the first of several."""
-        worth = [self.evidence[0]] + [one - 3.0 for one in self.evidence[1:]]
+        """The model with the most evidence, of which a change has 4 less; the first of several."""
+        worth = [self.evidence[0]] + [one - 4.0 for one in self.evidence[1:]]
         self.model = worth.index(max(worth))
         kind, rate = MODELS[self.model]
         self.change = change_of(kind, rate * self.factor(self.model))
@@ -430,6 +438,36 @@ class Memory:
 # ---------------------------------------------------------------- the policy
 
 
+class Stretch:
+    """Rewards of an arm that wait to be judged together, each with half its squared difference from the one before."""
+
+    def __init__(self, arm, calm=0):
+        self.arm, self.calm = arm, calm
+        self.left = 0
+        self.seen = []
+        self.doubt = self.miss = self.gain = 0.0
+
+    def plan(self, most, dispersion):
+        """A 32nd of the arm's plays, half of those that were calm, none beyond its next look; but at least 4."""
+        left = min(self.arm.plays // 32, self.calm // 2, most)
+        if left >= 4:
+            miss = natural_log((1.0 - 0.5 * self.arm.mean) / (1.0 - self.arm.mean))
+            self.left, self.miss, self.gain = left, miss / dispersion, (math.log(0.5) - miss) / dispersion
+
+    def add(self, reward, square, is_coin):
+        """Evidence for half the mean since one of these plays, against the mean; no more of them if it is 3."""
+        self.seen.append((reward, square))
+        self.doubt = max(self.doubt + self.miss + self.gain * reward, 0.0)
+        self.left -= 1
+        if self.doubt >= 3.0 or (is_coin and reward not in (0.0, 1.0)):
+            self.left = 0
+
+    def judged(self, arm, more):
+        """The next one, of this arm or another."""
+        goes_on = arm is self.arm and self.doubt < 3.0
+        return Stretch(arm, (self.calm + len(self.seen) if goes_on else 0) + more)
+
+
 class Arm:
     def __init__(self, number, reservoir):
         self.number = number
@@ -468,6 +506,8 @@ class Forager:
         self.leaders = {"believed": None, "promise": None}
         self.promised = -1.0  # the target when all promises were computed
         self.changed = None  # the arm whose promise is to be computed
+        self.stretch = Stretch(None)
+        self.stretches = self.alarms = 0  # of interest to tests
         self.aim()
         self.arm = self.fresh(0)
 
@@ -491,22 +531,24 @@ class Forager:
         resets, falls, rises = self.watch.change
         return max(resets, 1.0 / (self.rounds + 10.0)), falls, rises
 
-    def experienced(self, reward, is_kept, plays):
-        self.rounds += 1
-        step = pace(self.rounds)
+    def experienced(self, seen, is_kept, plays):
+        number = len(seen)
+        self.rounds += number
+        step = pace_over(self.rounds, number)
+        reward = added([one for one, _ in seen]) / number
         kept = 1.0 if is_kept else 0.0
         self.average += step * (reward - self.average)
         self.kept += step * (kept - self.kept)
         self.kept_reward += step * (kept * reward - self.kept_reward)
-        self.stay += step * (plays - self.stay)
+        self.stay += step * (plays + 0.5 * (number - 1) - self.stay)
 
-    def differed(self, arm, reward):
+    def differed(self, arm, seen):
         """By so much do two rewards in a row of an arm differ."""
-        self.is_coin = self.is_coin and reward in (0.0, 1.0)
+        self.is_coin = self.is_coin and all(reward in (0.0, 1.0) for reward, _ in seen)
         if not self.is_coin and arm.plays > 0:
-            left = 1.0 - pace(self.rounds)
-            self.squares = self.squares * left + 0.5 * (reward - arm.last) * (reward - arm.last)
-            self.scale = self.scale * left + max(arm.mean * (1.0 - arm.mean), 1e-6)
+            left = 1.0 - pace_over(self.rounds, len(seen))
+            self.squares = self.squares * left + added([square for _, square in seen])
+            self.scale = self.scale * left + len(seen) * max(arm.mean * (1.0 - arm.mean), 1e-6)
 
     # One arm.
 
@@ -516,11 +558,16 @@ class Forager:
             return self.grid.means if reward == 1.0 else self.grid.misses
         return self.grid.likelihood(reward, plays, dispersion)
 
-    def filter(self, arm, reward, dispersion):
-        plays = max(1.0 + self.nothing_since(arm), reward, 0.0) if self.round > 0 else 1.0
-        arm.nothing += plays - 1.0
-        likelihood = self.likelihood_of(reward, plays, dispersion)
-        arm.masses, _ = self.grid.updated(arm.masses, likelihood, self.change(), 1, self.reservoir.masses)
+    def filter(self, arm, seen, dispersion):
+        total, plays = added([reward for reward, _ in seen]), float(len(seen))
+        if self.round > 0:
+            plays = max(plays + self.nothing_since(arm), total, 0.0)
+        arm.nothing += plays - len(seen)
+        likelihood = self.likelihood_of(total, plays, dispersion)
+        change, steps = self.change(), 1
+        if len(seen) > 1:
+            change, steps = in_plays(self.grid, change, float(len(seen)))
+        arm.masses, _ = self.grid.updated(arm.masses, likelihood, change, steps, self.reservoir.masses)
         arm.mean = self.grid.mean(arm.masses)
 
     def nothing_since(self, arm):
@@ -575,20 +622,21 @@ class Forager:
             return False
         return self.grid.excess(arm.masses, self.target) < self.reservoir.excess(self.target)
 
-    def see(self, arm, reward, mean, dispersion):
-        """Let the models see a reward, if the arm is watched. A surprise ends the group before it."""
+    def see(self, arm, seen, mean, dispersion):
+        """Let the models see rewards, if the arm is watched. A single one that surprises ends the group before it."""
         one = self.watch.place_of(arm)
         if one is None:
             return
         groups = self.watch.groups
+        total = added([reward for reward, _ in seen])
         is_affordable = self.watch.is_affordable(self.rounds, 4.0 + self.stay / 32.0)
-        is_surprise = self.watch.is_affordable(self.rounds, 256.0)
-        is_surprise = is_surprise and (reward - mean) * (reward - mean) > 4.0 * dispersion * mean * (1.0 - mean)
+        is_surprise = self.watch.is_affordable(self.rounds, 256.0) and len(seen) == 1
+        is_surprise = is_surprise and (total - mean) * (total - mean) > 4.0 * dispersion * mean * (1.0 - mean)
         if is_surprise and one.plays > 0.0:
             self.end_group(one, dispersion)
-        one.calm = 1.0 if is_surprise else one.calm + 1.0
-        one.total += reward
-        one.plays += 1.0
+        one.calm = 1.0 if is_surprise else one.calm + len(seen)
+        one.total += total
+        one.plays += len(seen)
         if arm.mean < self.target or (is_affordable and one.is_group_over()):
             self.end_group(one, dispersion)
         if self.watch.groups > groups:
@@ -689,12 +737,16 @@ class Forager:
         self.changed, self.promised = None, self.target
         self.lead("promise")
 
-    def decide(self, changed):
+    def note(self, changed):
+        """An arm is worth something else now."""
         if self.changed is not changed:
             self.promise()
         self.changed = changed
         self.value(changed)
         self.lead("believed")
+
+    def decide(self, changed):
+        self.note(changed)
         self.aim()
         self.arm = self.next_arm()
 
@@ -760,27 +812,56 @@ class Forager:
 
     def told(self, number, reward):
         arm = self.named(number)
-        self.take_in(arm, reward, arm.believed >= self.target)
+        seen = self.seen(arm, reward)
+        stretch = self.stretch
+        if stretch.left > 0 and arm is stretch.arm:
+            stretch.add(*seen[0], self.is_coin)
+            if stretch.left > 0:
+                return
+            seen = []
+        self.hear(arm, seen, arm.believed >= self.target)
+        if self.arm is self.stretch.arm and self.round == 0:
+            most = arm.look - arm.plays if arm.plays < arm.look else arm.plays
+            self.stretch.plan(most, self.dispersion())
+            self.stretches += self.stretch.left > 0
 
-    def take_in(self, arm, reward, is_kept):
+    def seen(self, arm, reward):
+        """A reward, and half its squared difference from the one before."""
+        square = 0.5 * (reward - arm.last) * (reward - arm.last)
+        arm.last = reward
+        return [(reward, square)]
+
+    def hear(self, arm, seen, is_kept):
+        """What is left of a stretch, and then this; and decide."""
+        stretch = self.stretch
+        was_kept = stretch.arm is not None and stretch.arm.believed >= self.target
+        self.alarms += stretch.doubt >= 3.0
+        if stretch.seen and stretch.arm in self.arms:
+            self.take_in(stretch.arm, stretch.seen, was_kept)
+        if seen:
+            self.take_in(arm, seen, is_kept)
+        self.stretch = stretch.judged(arm, len(seen))
+        self.aim()
+        self.arm = self.next_arm()
+
+    def take_in(self, arm, seen, is_kept):
         mean = arm.mean
         if self.watch.is_affordable(self.rounds, 4.0 + self.stay / 32.0):
             if arm.plays == 0:
                 self.watch.start(arm, self.reservoir.masses)
             elif (is_kept or (self.round > 0 and arm.plays >= 64)) and self.watch.place_of(arm) is None:
                 self.watch.start(arm, arm.masses, arm.nothing)
-        self.experienced(reward, is_kept, arm.plays)
-        self.differed(arm, reward)
+        self.experienced(seen, is_kept, arm.plays)
+        self.differed(arm, seen)
         dispersion = self.dispersion()
-        self.filter(arm, reward, dispersion)
+        self.filter(arm, seen, dispersion)
         if arm.plays < arm.look:
-            arm.total += reward
-        arm.last = reward
-        arm.plays += 1
-        self.see(arm, reward, mean, dispersion)
+            arm.total += added([reward for reward, _ in seen])
+        arm.plays += len(seen)
+        self.see(arm, seen, mean, dispersion)
         self.look(arm, dispersion)
         self.redraw()
-        self.decide(arm)
+        self.note(arm)
 
     def opened(self, number, round):
         arm = self.named(number)
@@ -788,6 +869,7 @@ class Forager:
         self.presumed[round] = expected, expected >= self.target
         arm.asks.add(round)
         self.round = round
+        self.stretch.left = 0
         self.grow_old(arm)
         self.decide(arm)
 
@@ -796,7 +878,7 @@ class Forager:
         expected, is_kept = self.presumed.pop(round)
         self.lateness.add(self.round - round, reward, expected, self.rounds + 1)
         arm.asks.remove(round)
-        self.take_in(arm, reward, is_kept)
+        self.hear(arm, self.seen(arm, reward), is_kept)
 
     def lost(self, number, round):
         arm = self.named(number)

@@ -27,16 +27,39 @@ def pace(rounds: int) -> float:
 
 
 @kernel
+def pace_over(rounds: int, number: int) -> float:
+    """The same for the last so many of them together."""
+    if number == 1:
+        return pace(rounds)
+    first = float(rounds - number)
+    return 1.0 - first / rounds * ((first + 1.0) / (rounds + 1.0)) * ((first + 2.0) / (rounds + 2.0))
+
+
+@kernel
+def half_squared(reward: float, last: float) -> float:
+    """What two rewards in a row say of the variance."""
+    return 0.5 * (reward - last) * (reward - last)
+
+
+@kernel
 def after_difference(noise: Noise, reward: float, last: float, mean: float, plays: int, rounds: int) -> Noise:
     """Two rewards in a row of one arm differ by the noise alone, or nearly."""
-    is_coin = 1 if noise.is_coin == 1 and (reward == 0.0 or reward == 1.0) else 0
-    if is_coin == 1 or plays == 0:
+    are_coins = 1 if reward == 0.0 or reward == 1.0 else 0
+    number = 1 if plays > 0 else 0
+    return after_differences(noise, are_coins, number, half_squared(reward, last), mean, pace(rounds))
+
+
+@kernel
+def after_differences(noise: Noise, are_coins: int, number: int, squares: float, mean: float, share: float) -> Noise:
+    """So many of them, that make up so much of all that is remembered."""
+    is_coin = noise.is_coin & are_coins
+    if is_coin == 1 or number == 0:
         return replaced(noise, is_coin=is_coin)
-    left = 1.0 - pace(rounds)
+    left = 1.0 - share
     return Noise(
         is_coin=0,
-        squares=noise.squares * left + 0.5 * (reward - last) * (reward - last),
-        scale=noise.scale * left + max(mean * (1.0 - mean), 1e-6),
+        squares=noise.squares * left + squares,
+        scale=noise.scale * left + number * max(mean * (1.0 - mean), 1e-6),
     )
 
 

@@ -40,10 +40,11 @@ from ..compiled import kernel, replaced
 from ..contract import Choice, Counts, no_choice
 from ..rows import copy_row
 from ..specs import Count
+from ..states import copied
 from . import watch as watching
 from .base import Policy
 from .blocks import NO_COUNTS, register_policy, with_arm, with_block, with_ignored
-from .dispersion import FIRST_NOISE, Noise, after_difference, dispersion_of, pace
+from .dispersion import FIRST_NOISE, Noise, after_differences, dispersion_of, pace, pace_over
 from .grid import (
     EDGE,
     FINEST,
@@ -80,6 +81,17 @@ from .learned_reservoir import (
 )
 from .memory import Memory, affordable_replays, is_remembered, let_go, new_memory, opened_memory, with_arm_remembered
 from .open_asks import OpenAsks, add_ask, come_to_nothing, new_open_asks, remove_ask, without_asks
+from .stretch import (
+    NO_PLAYS,
+    NO_STRETCH,
+    Plays,
+    Stretch,
+    goes_on,
+    judged,
+    longer,
+    one_play,
+    planned,
+)
 from .watch import MODELS, WATCHED, Watch, new_watch, opened_watch
 
 LOOK_WITHIN = 0.25
@@ -162,6 +174,7 @@ class ForagerState(NamedTuple):
     slot: int = 0  # of the arm to play next
     is_supplied: int = 1  # whether fresh arms can be had
     round: int = 0  # the last one whose ask was left open
+    stretch: Stretch = NO_STRETCH  # plays that are still to be judged
     counts: Counts = NO_COUNTS
 
 
@@ -274,6 +287,8 @@ class Forager(Policy):
 
     def explain(self, state: ForagerState) -> dict[str, Any]:
         """What it knows, in numbers and in words (`insight`); it never restarts."""
+        if state.stretch.told.number > 0:
+            state = up_to_date(copied(state))
         own = {
             "episode": 1,
             "arms": int(np.count_nonzero(state.arms[: state.used] >= 0)),
@@ -292,16 +307,19 @@ class Forager(Policy):
 
 
 @kernel
-def after_reward(experience: Experience, reward: float, is_kept: bool, plays: int) -> Experience:
-    """One more round, of an arm with so many plays behind it."""
-    step = pace(experience.rounds + 1)
+def after_plays(experience: Experience, seen: Plays, is_kept: bool, plays: int) -> Experience:
+    """So many more rounds, of an arm with so many plays behind it."""
+    number = seen.number
+    rounds = experience.rounds + number
+    step = pace_over(rounds, number)
+    reward = seen.total / number
     kept = 1.0 if is_kept else 0.0
     return Experience(
-        rounds=experience.rounds + 1,
+        rounds=rounds,
         average=experience.average + step * (reward - experience.average),
         kept=experience.kept + step * (kept - experience.kept),
         kept_reward=experience.kept_reward + step * (kept * reward - experience.kept_reward),
-        stay=experience.stay + step * (plays - experience.stay),
+        stay=experience.stay + step * (plays + 0.5 * (number - 1) - experience.stay),
     )
 
 
@@ -420,24 +438,28 @@ def with_promises(state: ForagerState) -> ForagerState:
 
 
 @kernel
-def filter_reward(state: ForagerState, slot: int, reward: float, dispersion: float) -> None:
-    """Believe what the reward says of the arm in a slot, and let the arm change by a play.
+def filter_plays(state: ForagerState, slot: int, seen: Plays, dispersion: float) -> None:
+    """Believe what rewards say of the arm in a slot, and let the arm change by so many plays.
 
     Open asks that have come to nothing since count as well: news that comes in another order than plays would look like
     a change. An answer that was among these when it was out makes them fewer again.
     """
     grid = state.grid
     likelihood = grid.likelihood
-    plays = 1.0
+    plays = float(seen.number)
     if is_late(state):
-        plays = max(1.0 + come_to_nothing_since(state, slot), max(reward, 0.0))
-        state.nothing[slot] += plays - 1.0
+        plays = max(plays + come_to_nothing_since(state, slot), max(seen.total, 0.0))
+        state.nothing[slot] += plays - seen.number
     if plays == 1.0 and state.noise.is_coin == 1:
-        likelihood = grid.means if reward == 1.0 else grid.misses
+        likelihood = grid.means if seen.total == 1.0 else grid.misses
     else:
-        judge_rewards(grid, reward, plays, dispersion)
+        judge_rewards(grid, seen.total, plays, dispersion)
     change = believed_change(state.watch, state.experience.rounds)
-    update(grid, state.masses, slot * POINTS, likelihood, change, 1, state.reservoir.masses)
+    steps = 1
+    if seen.number > 1:
+        steps = watching.steps_for(grid, change, float(seen.number))
+        change = watching.over_plays(change, float(seen.number), steps)
+    update(grid, state.masses, slot * POINTS, likelihood, change, steps, state.reservoir.masses)
     state.means[slot] = mean_of(grid, state.masses, slot * POINTS)
 
 
@@ -521,24 +543,24 @@ def watch_from_now(state: ForagerState, slot: int, is_kept: bool) -> None:
 
 
 @kernel
-def with_watch(state: ForagerState, slot: int, reward: float, mean: float, dispersion: float) -> ForagerState:
-    """Let the models see a reward of a watched arm that was thought to have this mean."""
+def with_watch(state: ForagerState, slot: int, seen: Plays, mean: float, dispersion: float) -> ForagerState:
+    """Let the models see rewards of a watched arm that was thought to have this mean."""
     watch = state.watch
     place = watching.place_of(watch, slot)
     if place < 0:
         return state
     rounds = state.experience.rounds
     is_affordable = watching.is_affordable(watch, rounds, rounds_a_group(state.experience))
-    is_surprise = watching.is_affordable(watch, rounds, watching.EVERY_SURPRISE) and watching.is_surprising(
-        reward, mean, dispersion
+    is_surprise = watching.is_affordable(watch, rounds, watching.EVERY_SURPRISE) and (
+        seen.number == 1 and watching.is_surprising(seen.total, mean, dispersion)
     )
     groups = watch.groups
     for turn in range(2):  # a surprise ends the group before it
         is_over = turn == 0 and is_surprise and watch.plays[place] > 0.0
         if turn == 1:
-            watch.calm[place] = 1.0 if is_surprise else watch.calm[place] + 1.0
-            watch.totals[place] += reward
-            watch.plays[place] += 1.0
+            watch.calm[place] = seen.number if is_surprise else watch.calm[place] + seen.number
+            watch.totals[place] += seen.total
+            watch.plays[place] += seen.number
             is_left_now = state.means[slot] < state.target
             is_over = is_left_now or (is_affordable and watching.is_group_over(watch, place, state.plays[slot]))
         if is_over:
@@ -758,6 +780,7 @@ def begin(state: ForagerState, key: int) -> ForagerState:
         hope=NO_LEADER,
         promised=float(NONE),
         changed=NONE,
+        stretch=NO_STRETCH,
         counts=with_block(NO_COUNTS, 0),  # one without end
     )
     return with_fresh_arm(with_target(clean), 0)
@@ -770,37 +793,80 @@ def ask(state: ForagerState, round: int) -> Choice:
 
 
 @kernel
-def learned(state: ForagerState, slot: int, reward: float, is_kept: bool) -> ForagerState:
-    """Take in a reward of the arm in a slot, which was good enough when it was asked for or not."""
+def learned(state: ForagerState, slot: int, seen: Plays, is_kept: bool) -> ForagerState:
+    """Take in rewards of the arm in a slot, which was good enough when it was asked for or not."""
     mean = state.means[slot]
     plays = state.plays[slot]
     watch_from_now(state, slot, is_kept)
-    experience = after_reward(state.experience, reward, is_kept, plays)
-    noise = after_difference(state.noise, reward, state.last[slot], mean, plays, experience.rounds)
+    experience = after_plays(state.experience, seen, is_kept, plays)
+    number = seen.number if plays > 0 else 0
+    share = pace_over(experience.rounds, seen.number)
+    noise = after_differences(state.noise, seen.are_coins, number, seen.squares, mean, share)
     told = replaced(state, experience=experience, noise=noise)
     dispersion = dispersion_of(noise, state.grid.spacing)
-    filter_reward(told, slot, reward, dispersion)
+    filter_plays(told, slot, seen, dispersion)
     if plays < state.looks[slot]:
-        state.totals[slot] += reward
-    state.last[slot] = reward
-    state.plays[slot] = plays + 1
-    return with_look(with_watch(told, slot, reward, mean, dispersion), slot, dispersion)
+        state.totals[slot] += seen.total
+    state.plays[slot] = plays + seen.number
+    return with_look(with_watch(told, slot, seen, mean, dispersion), slot, dispersion)
+
+
+@kernel
+def noted(state: ForagerState, slot: int) -> ForagerState:
+    """Who is best, and whose promise is to be computed, after the arm in a slot has changed."""
+    seen = state if state.changed == slot else with_promise(state)
+    value(seen, slot)
+    return replaced(seen, best=led(seen.best, seen.believed, seen.used, slot), changed=slot)
 
 
 @kernel
 def decided(state: ForagerState, slot: int) -> ForagerState:
     """Which arm is next, after the arm in a slot has changed."""
-    seen = state if state.changed == slot else with_promise(state)
-    value(seen, slot)
-    best = led(seen.best, seen.believed, seen.used, slot)
-    return with_next_arm(with_target(replaced(seen, best=best, changed=slot)))
+    return with_next_arm(with_target(noted(state, slot)))
 
 
 @kernel
+def heard(state: ForagerState, slot: int, seen: Plays, is_kept: bool) -> ForagerState:
+    """Judge the plays of the stretch that are still to be judged, and then these of the arm in a slot."""
+    stretch = state.stretch
+    was_kept = state.believed[stretch.slot] >= state.target
+    for turn in range(2):
+        is_last = turn == 1
+        part = seen if is_last else stretch.told
+        place = slot if is_last else stretch.slot
+        if part.number > 0 and (is_last or state.arms[place] == stretch.arm):
+            told = learned(state, place, part, is_kept if is_last else was_kept)
+            state = noted(with_grid(told), place)
+    return replaced(state, stretch=judged(stretch, slot, state.arms[slot], seen.number))
+
+
+@kernel
+def with_stretch(state: ForagerState) -> ForagerState:
+    """Plan how many plays of the next arm are judged together, if it is the one that was played: up to its next look.
+
+    Where answers are late, each is judged by itself.
+    """
+    slot = state.slot
+    if slot != state.stretch.slot or is_late(state):
+        return state
+    plays = state.plays[slot]
+    most = state.looks[slot] - plays if plays < state.looks[slot] else plays
+    dispersion = dispersion_of(state.noise, state.grid.spacing)
+    return replaced(state, stretch=planned(state.stretch, plays, most, state.means[slot], dispersion))
+
+
 def tell(state: ForagerState, choice: Choice, reward: float) -> ForagerState:
-    """Take in the reward, and decide on the next arm."""
-    is_kept = state.believed[choice.slot] >= state.target
-    return decided(with_grid(learned(state, choice.slot, reward, is_kept)), choice.slot)
+    """Go on with a stretch; else take in the reward, and decide on the next arm."""
+    slot = choice.slot
+    seen = one_play(reward, state.last[slot])
+    state.last[slot] = reward
+    if goes_on(state.stretch, slot):
+        state = replaced(state, stretch=longer(state.stretch, seen, state.noise.is_coin))
+        if state.stretch.left > 0:
+            return state
+        seen = NO_PLAYS
+    is_kept = state.believed[slot] >= state.target
+    return with_stretch(with_next_arm(with_target(heard(state, slot, seen, is_kept))))
 
 
 def defer(state: ForagerState, choice: Choice) -> tuple[ForagerState, float]:
@@ -809,7 +875,7 @@ def defer(state: ForagerState, choice: Choice) -> tuple[ForagerState, float]:
     expected = expected_of(state, slot)
     presumed = expected if expected >= state.target else -expected
     add_ask(state.open, slot, choice.round)
-    later = replaced(state, round=choice.round)
+    later = replaced(state, round=choice.round, stretch=replaced(state.stretch, left=0))
     grow_old(later, slot)
     return decided(later, slot), presumed
 
@@ -821,7 +887,9 @@ def settle(state: ForagerState, choice: Choice, presumed: float, reward: float) 
     if state.arms[slot] != choice.arm:
         return replaced(state, counts=with_ignored(state.counts))
     remove_ask(state.open, slot, choice.round)
-    return decided(with_grid(learned(state, slot, reward, presumed > 0.0)), slot)
+    seen = one_play(reward, state.last[slot])
+    state.last[slot] = reward
+    return with_next_arm(with_target(heard(state, slot, seen, presumed > 0.0)))
 
 
 def lose(state: ForagerState, choice: Choice, presumed: float) -> ForagerState:
@@ -884,8 +952,15 @@ def with_news(experience: Experience, plays: int, total: float) -> Experience:
     return replaced(experience, rounds=rounds, average=(experience.rounds * experience.average + total) / rounds)
 
 
+@kernel
+def up_to_date(state: ForagerState) -> ForagerState:
+    """With nothing left to be judged."""
+    return heard(state, state.stretch.slot, NO_PLAYS, True) if state.stretch.told.number > 0 else state
+
+
 def recall(state: ForagerState, slot: int, plays: int, total: float, is_news: bool) -> ForagerState:
     """Believe of the arm in a slot what was seen of it; the reservoir learns of what is news, and it is experience."""
+    state = up_to_date(state)
     grid = state.grid
     dispersion = dispersion_of(state.noise, grid.spacing)
     believe(grid, state.masses, slot * POINTS, total, float(plays), dispersion)
@@ -909,6 +984,7 @@ def recall(state: ForagerState, slot: int, plays: int, total: float, is_news: bo
 
 def release(state: ForagerState, slot: int) -> ForagerState:
     """The arm in a slot is gone: it is worth nothing, promises nothing, and the next one may have its slot."""
+    state = up_to_date(state)
     watching.stop_watching(state.watch, slot)
     let_go(state.memory, state.places[slot], state.arms[slot])
     state.arms[slot] = NONE

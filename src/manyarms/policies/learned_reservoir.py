@@ -166,13 +166,19 @@ def step_of(reservoir: LearnedReservoir, is_first: bool) -> float:
 
 
 @kernel
-def add_step(reservoir: LearnedReservoir, grid: Grid, known: Known, step: float, dispersion: float) -> float:
-    """Into ``grid.cells``: a step for an arm; and how far it is from the reservoir."""
+def add_step(reservoir: LearnedReservoir, grid: Grid, known: Known, step: float, dispersion: float) -> None:
+    """Into ``grid.cells``: a step for an arm, of which ``grid.belief`` is what is believed."""
     believe(grid, reservoir.masses, 0, known.total, float(known.plays), dispersion)
+    for k in range(POINTS):
+        grid.cells[k] += step * (grid.belief[k] - reservoir.masses[k])
+
+
+@kernel
+def said_by(reservoir: LearnedReservoir, grid: Grid) -> float:
+    """How far the arm that was learned of just now is from the reservoir."""
     said = 0.0
     for k in range(POINTS):
         away = grid.belief[k] - reservoir.masses[k]
-        grid.cells[k] += step * away
         said += away * away / (reservoir.masses[k] + 1e-9)
     return said
 
@@ -207,5 +213,7 @@ def with_arm_learned(
     for turn in range(1 if is_first else 0, 2):  # steps are a lot of code, which stands here once
         is_now = turn == 1
         known = Known(now.plays if is_now else before.plays, now.total if is_now else before.total)
-        said = add_step(reservoir, grid, known, step if is_now else -step, dispersion)
+        add_step(reservoir, grid, known, step if is_now else -step, dispersion)
+        if is_now:
+            said = said_by(reservoir, grid)
     return with_steps(reservoir, grid, is_first, said)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..compiled import kernel, replaced
 from ..rows import copy_row
 from .grid import Grid
-from .learned_reservoir import PRIOR_ARMS, Known, LearnedReservoir, add_step, step_of, with_steps
+from .learned_reservoir import PRIOR_ARMS, Known, LearnedReservoir, add_step, said_by, step_of, with_steps
 
 REMEMBERED = 256
 """So many arms are remembered."""
@@ -129,9 +129,9 @@ def with_arm_remembered(
         length = again * share if memory.held[at] > 0 else again
         if number < 0:
             length = step if number == NOW else -step
-        away = add_step(reservoir, grid, known, length, dispersion)
+        add_step(reservoir, grid, known, length, dispersion)
         if number == NOW:
-            said = away
+            said = said_by(reservoir, grid)
         if number >= 0:
             turn = turn + 1 if turn + 1 < memory.arms else 0
     remembering = replaced(

@@ -32,7 +32,7 @@ MODELS: tuple[tuple[int, float], ...] = (
 """Kind and rate: a probability for resets, log-odds a play for the others. Where nothing else changes, one arm in a
 million plays is drawn anew: no model may be sure for ever."""
 
-DOUBT = 3.0
+DOUBT = 4.0
 """By so much, in the logarithm of its likelihood, must a change be the better prediction before it is believed."""
 
 SLOWLY = 0.25
@@ -179,7 +179,9 @@ def weigh_models(watch: Watch, grid: Grid, place: int, reservoir: Any, dispersio
         change = change_of(watch.kinds[model], watch.rates[model])
         steps = steps_for(grid, change, plays)
         moves = over_plays(change, plays, steps)
-        credit = natural_log(update(grid, watch.masses, offset, grid.likelihood, moves, steps, reservoir))
+        grid.cells[model] = update(grid, watch.masses, offset, grid.likelihood, moves, steps, reservoir)
+    for model in range(len(MODELS)):  # by themselves: a processor takes several logarithms at a time
+        credit = natural_log(grid.cells[model])
         watch.evidence[model] += credit
         watch.overall[model] += credit
     watch.totals[place] = 0.0
