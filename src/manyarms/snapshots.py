@@ -27,7 +27,7 @@ LARGE = 4096
 """Arrays of more bytes are compressed: most of a large one is empty."""
 
 FORMAT = "manyarms.bandit"
-VERSION = 5
+VERSION = 6
 OLDEST_READ = 2
 
 RETIRED = {"Forager": "first_look"}

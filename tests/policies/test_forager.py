@@ -16,12 +16,14 @@ import manyarms as ma
 from manyarms.checks import examples
 from manyarms.checks.runs import Trial
 from manyarms.contract import ask, ask_among, begin, defer, draw, lose, pull, recall, release, settle, supply, tell
+from manyarms.policies import dispersion as noises
 from manyarms.policies import forager as fast
 from manyarms.policies import grid as grids
 from manyarms.policies import lateness as late
 from manyarms.policies import learned_reservoir as learning
 from manyarms.policies import memory as memories
 from manyarms.policies import open_asks as opening
+from manyarms.policies import stretch as stretching
 from manyarms.policies import watch as watching
 from manyarms.snapshots import state_to_json
 from manyarms.streams import replication_key
@@ -259,6 +261,25 @@ def test_a_stretch_that_something_comes_between_is_judged_as_by_the_twin(what):
         same_decision(state, twin)
     same_as_twin(state, twin)
     assert interrupted >= (1 if what == "asks" else 2 if what == "noise" else 10)
+
+
+@pytest.mark.once
+def test_a_bandit_goes_on_in_the_middle_of_a_stretch_and_says_all_that_was_told():
+    bandit, dice, in_the_middle = ma.Bandit(ma.Forager(), seed=3), random.Random(5), 0
+    for t in range(1, 1200):
+        decision = bandit.ask()
+        bandit.tell(decision, float(dice.random() < (0.9 if decision.arm % 4 == 3 else 0.3)))
+        if t > 800 and t % 8 == 0 and bandit._state.stretch.told.number > 0:
+            in_the_middle += 1
+            copy = ma.Bandit.from_json(bandit.to_json())
+            before = state_to_json(bandit._state)
+            known = bandit.explain()
+            assert state_to_json(bandit._state) == before  # to look changes nothing
+            assert known["rounds"] == t
+            assert copy.explain() == known
+            assert known["plays_of_arm"] > bandit._state.plays[bandit._state.slot]
+            bandit = copy
+    assert in_the_middle > 10
 
 
 specs = st.integers(1, 40).flatmap(
@@ -630,12 +651,18 @@ def test_the_weights_are_those_of_i_times_i_plus_1(n):
     assert fast.pace(n) == pytest.approx(n * (n + 1) / sum(i * (i + 1) for i in range(1, n + 1)), rel=1e-15)
 
 
+stretches = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=9)
+
+
 @some
-@given(st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans(), st.integers(0, 99)), min_size=1, max_size=60))
-def test_experience_is_averages_of_late(rounds):
-    experience = fast.NOTHING_LEARNED
-    for reward, is_kept, plays in rounds:
-        experience = fast.after_reward(experience, reward, is_kept, plays)
+@given(st.lists(st.tuples(stretches, st.booleans(), st.integers(0, 99)), min_size=1, max_size=30))
+def test_experience_is_averages_of_late(told):
+    # Rewards that are told together count for what they are on average, each with the weight of its round.
+    experience, rounds = fast.NOTHING_LEARNED, []
+    for rewards, is_kept, plays in told:
+        number, total = len(rewards), sum(rewards)
+        experience = fast.after_plays(experience, stretching.Plays(number, total, 0.0, 0), is_kept, plays)
+        rounds += [(total / number, is_kept, plays + 0.5 * (number - 1))] * number
     weight = np.array([i * (i + 1) for i in range(1, len(rounds) + 1)], dtype=float)
     rewards, kept, plays = (np.array(column, dtype=float) for column in zip(*rounds, strict=True))
     assert experience.rounds == len(rounds)
@@ -655,7 +682,7 @@ def test_the_dispersion_is_the_variance_over_that_of_coins(share):
     noise = fast.FIRST_NOISE
     last = 0.4
     for n, reward in enumerate(0.4 + math.sqrt(share * 0.24) * dice.standard_normal(3000)):
-        noise = fast.after_difference(noise, float(reward), last, 0.4, n, n + 1)
+        noise = noises.after_difference(noise, float(reward), last, 0.4, n, n + 1)
         last = float(reward)
     assert fast.dispersion_of(noise, 0.02) == pytest.approx(share, rel=0.2)
     assert fast.dispersion_of(noise, 0.5) >= 0.25 * 0.25
@@ -664,11 +691,11 @@ def test_the_dispersion_is_the_variance_over_that_of_coins(share):
 def test_coins_are_known_as_such_until_another_reward_comes():
     noise = fast.FIRST_NOISE
     for n, reward in enumerate([0.0, 1.0, 1.0, 0.0]):
-        noise = fast.after_difference(noise, reward, 0.0, 0.5, n, n + 1)
+        noise = noises.after_difference(noise, reward, 0.0, 0.5, n, n + 1)
         assert fast.dispersion_of(noise, 0.5) == 1.0
-    noise = fast.after_difference(noise, 0.5, 0.5, 0.5, 4, 5)
+    noise = noises.after_difference(noise, 0.5, 0.5, 0.5, 4, 5)
     assert noise.is_coin == 0
-    assert fast.after_difference(noise, 1.0, 0.5, 0.5, 5, 6).is_coin == 0
+    assert noises.after_difference(noise, 1.0, 0.5, 0.5, 5, 6).is_coin == 0
 
 
 # ---------------------------------------------------------------- the reservoir
@@ -977,7 +1004,7 @@ def test_the_right_kind_of_change_is_reported(world, kind):
 def with_arm(state, wins, losses):
     """The state with an arm in slot 0 of which so much is known."""
     for reward in [1.0] * wins + [0.0] * losses:
-        fast.filter_reward(state, 0, reward, 1.0)
+        fast.filter_plays(state, 0, stretching.one_play(reward, reward), 1.0)
     fast.appraise(state, 0, False)
     return state
 
@@ -1080,7 +1107,7 @@ def test_what_is_still_to_come_is_a_share(answers, age):
 def test_an_ask_that_is_out_for_long_counts_as_a_failure_where_good_news_comes_first():
     state = good_news_first(begun())
     for reward in [1.0, 0.0] * 10:
-        fast.filter_reward(state, 0, reward, 1.0)
+        fast.filter_plays(state, 0, stretching.one_play(reward, reward), 1.0)
     state.plays[0] = 20
     for _ in range(10):
         state = open_ask(state, 1)
@@ -1105,14 +1132,14 @@ def test_good_news_that_comes_first_is_no_sign_of_a_reset():
         state = open_ask(state, round)
         if round % 4 == 0:
             opening.remove_ask(state.open, 0, round)
-            fast.filter_reward(state, 0, 1.0, 1.0)
+            fast.filter_plays(state, 0, stretching.one_play(1.0, 1.0), 1.0)
     state = state._replace(round=100)
     fast.grow_old(state, 0)
     early = state.means[0]
     for round in range(1, 61):
         if round % 4 != 0:
             opening.remove_ask(state.open, 0, round)
-            fast.filter_reward(state, 0, 0.0, 1.0)
+            fast.filter_plays(state, 0, stretching.one_play(0.0, 0.0), 1.0)
     # All 60 answers are known, in another order than that of the plays; 45 failures and 15 rewards.
     assert state.nothing[0] == pytest.approx(0.0, abs=1e-9)
     assert state.means[0] == pytest.approx(0.25, abs=0.01)

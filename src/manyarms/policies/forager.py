@@ -16,7 +16,8 @@ to know what it makes, what its arms are worth now, and what may be out there.
    average: the mean of the reservoir above the average. While kept plays earn that much, the search has cost its share,
    and the average will do; else only what is better.
 5. *Which arm.* The one with the greatest mean, if that is at least the target. Else the one with the greatest promise,
-   by how much its mean may exceed the target, if it promises more than a fresh arm; else a fresh arm.
+   by how much its mean may exceed the target, if it promises more than a fresh arm; else a fresh arm. An arm with many
+   plays is judged once in a 32nd of them, unless it seems to have fallen (`stretch`).
 6. *Open asks.* An ask whose answer is out counts as a play that paid what the arm is believed to pay, and changed it
    as plays do. So a known arm stays what it is, but wears, and of a fresh one a look is enough until its answer comes.
    Where good news comes first, an ask that is out for long counts as a failure, more and more (`lateness`). And an arm

@@ -1,10 +1,10 @@
 """Stretches: an arm that has been good for long is judged once in so many plays, not after each of them.
 
 What one more play says of an arm with a thousand behind it changes next to nothing, and to take it in costs as much as
-with a fresh arm. So plays of an arm that is good enough are added up, a 32nd of those it has behind it, and judged
-together. If it breaks down meanwhile, that shows in the sum of evidence that it has fallen to half of its mean since
-some play of the stretch (Page's CUSUM): at `ALARM` the stretch ends at once, and the plays since then are judged apart
-from those before. After an alarm, and of an arm that comes back, stretches begin short.
+with a fresh arm. So plays of the same arm are added up, a 32nd of those it has behind it, and judged together. If it
+breaks down meanwhile, that shows in the evidence that it has fallen to half of its mean since some play of the stretch
+(Page's CUSUM): at `ALARM` the stretch ends at once. After an alarm, and of an arm that comes back, stretches begin
+short.
 
 Source: ours; the sum is that of Page, Continuous inspection schemes (Biometrika 1954).
 """
