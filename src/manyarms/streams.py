@@ -26,6 +26,7 @@ POLICY_STREAM = 4
 FEEDBACK_STREAM = 5
 
 MASK = 0xFFFFFFFFFFFFFFFF
+HALF = 0xFFFFFFFF
 GOLDEN_GAMMA = 0x9E3779B97F4A7C15
 MIX_1 = 0xBF58476D1CE4E5B9
 MIX_2 = 0x94D049BB133111EB
@@ -48,12 +49,22 @@ def i64(value: int) -> int:
     return int(value)
 
 
-@kernel
-def mixed(word: int) -> int:
-    """SplitMix64's finaliser (Stafford's variant 13): every input bit reaches every output bit."""
+# Below, what is drawn with has two bodies of the same bits: on machine words, which drop what does not fit by
+# themselves; and on Python's integers, where a call for every step would take most of the time of live policies.
+
+
+def _mixed_words(word: int) -> int:
     word = u64((word ^ (word >> u64(30))) * u64(MIX_1))
     word = u64((word ^ (word >> u64(27))) * u64(MIX_2))
     return u64(word ^ (word >> u64(31)))
+
+
+@with_body(_mixed_words)
+def mixed(word: int) -> int:
+    """SplitMix64's finaliser (Stafford's variant 13): every input bit reaches every output bit."""
+    word = ((word ^ (word >> 30)) * MIX_1) & MASK
+    word = ((word ^ (word >> 27)) * MIX_2) & MASK
+    return word ^ (word >> 31)
 
 
 @kernel
@@ -87,9 +98,7 @@ def address(index: int, sub_index: int) -> int:
     return (index << 32) + sub_index + 1
 
 
-@kernel
-def bits_of(key: int, counter: int) -> int:
-    """Squares: the 64 random bits of this counter under this key."""
+def _bits_of_words(key: int, counter: int) -> int:
     half = u64(32)
     y = u64(u64(counter) * u64(key))
     z = u64(y + u64(key))
@@ -104,22 +113,39 @@ def bits_of(key: int, counter: int) -> int:
     return u64(t ^ (u64(x * x + y) >> half))
 
 
+@with_body(_bits_of_words)
+def bits_of(key: int, counter: int) -> int:
+    """Squares: the 64 random bits of this counter under this key."""
+    key = int(key)
+    y = (int(counter) * key) & MASK
+    z = y + key
+    x = (y * y + y) & MASK
+    x = (x >> 32) | ((x & HALF) << 32)
+    x = (x * x + z) & MASK
+    x = (x >> 32) | ((x & HALF) << 32)
+    x = (x * x + y) & MASK
+    x = (x >> 32) | ((x & HALF) << 32)
+    t = (x * x + z) & MASK
+    x = (t >> 32) | ((t & HALF) << 32)
+    return t ^ (((x * x + y) & MASK) >> 32)
+
+
 @kernel
 def bits_at(key: int, index: int, sub_index: int) -> int:
     """The 64 random bits at address (index, sub_index) of the stream with this key."""
     return bits_of(key, address(index, sub_index))
 
 
-@kernel
+@with_body(lambda bits, step: mixed(u64(bits) + u64(step) * u64(GOLDEN_GAMMA)))
 def follow(bits: int, step: int) -> int:
     """Further random bits for the same address: step 1, 2, 3, … of a SplitMix64 sequence."""
-    return mixed(u64(u64(bits) + u64(u64(step) * u64(GOLDEN_GAMMA))))
+    return mixed((int(bits) + int(step) * GOLDEN_GAMMA) & MASK)
 
 
-@kernel
+@with_body(lambda bits: i64(u64(bits) >> u64(11)) * UNIT)
 def uniform(bits: int) -> float:
     """The bits as a number in [0, 1), a multiple of 2^-53."""
-    return i64(u64(bits) >> u64(11)) * UNIT
+    return (int(bits) >> 11) * UNIT
 
 
 @kernel
@@ -165,8 +191,8 @@ def log_gamma_draw(bits: int, shape: float) -> float:
 @kernel
 def beta_draw(bits: int, a: float, b: float) -> float:
     """A Beta(a, b) number: the share of the first of two Gamma numbers."""
-    a = max(a, LEAST_SHAPE)
-    b = max(b, LEAST_SHAPE)
+    a = max(float(a), LEAST_SHAPE)
+    b = max(float(b), LEAST_SHAPE)
     difference = log_gamma_draw(mixed(u64(bits)), b) - log_gamma_draw(u64(bits), a)
     # Beyond ±700 the share is 0 or 1 to machine precision, and exp would overflow.
     if difference > 700.0:
