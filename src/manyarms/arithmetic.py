@@ -4,7 +4,8 @@ A library's functions differ in the last bit from platform to platform, and betw
 and a GPU; these do not, and they are inlined where a call would make the compiler save all its
 registers in every round. They are right to a few units in the last place, which is all that
 kernels ask for. Kernels take nothing from ``math`` but what IEEE 754 defines to the bit: square
-roots, floors and ceilings.
+roots, floors and ceilings. Series are written out, from the last term to the first: in plain
+Python, loops over their terms would take twice the time.
 """
 
 import math
@@ -35,6 +36,10 @@ HALF_PI_PARTS = (
 """Their sum is pi / 2, to 136 bits. All but the last have so few bits that their products with the quarters of a turn
 in any angle, up to the widest, are exact."""
 
+# Of one object each: functions would look up what the text means, in every call.
+pack_float, unpack_float = struct.Struct("<d").pack, struct.Struct("<d").unpack
+pack_word, unpack_word = struct.Struct("<q").pack, struct.Struct("<q").unpack
+
 FRACTION_BITS = 52
 FRACTION_MASK = (1 << FRACTION_BITS) - 1
 BIAS = 1023
@@ -43,13 +48,13 @@ BIAS = 1023
 @with_body(lambda value: np.float64(value).view(np.int64))
 def word_of(value: float) -> int:
     """The 64 bits of a float, as a signed integer."""
-    return int(struct.unpack("<q", struct.pack("<d", value))[0])
+    return int(unpack_word(pack_float(value))[0])
 
 
 @with_body(lambda word: np.int64(word).view(np.float64))
 def float_of(word: int) -> float:
     """The float with these 64 bits."""
-    return float(struct.unpack("<d", struct.pack("<q", word))[0])
+    return float(unpack_float(pack_word(word))[0])
 
 
 @kernel
@@ -78,9 +83,9 @@ def log_parts(value: float) -> tuple[int, float, float]:
         exponent += 1
     s = (m - 1.0) / (m + 1.0)
     z = s * s
-    series = 1.0 / 23.0
-    for odd in range(21, 1, -2):
-        series = series * z + 1.0 / odd
+    series = 1.0 / 15.0 + z * (1.0 / 17.0 + z * (1.0 / 19.0 + z * (1.0 / 21.0 + z * (1.0 / 23.0))))
+    series = 1.0 / 7.0 + z * (1.0 / 9.0 + z * (1.0 / 11.0 + z * (1.0 / 13.0 + z * series)))
+    series = 1.0 / 3.0 + z * (1.0 / 5.0 + z * series)
     return exponent, 2.0 * s, 2.0 * s * z * series
 
 
@@ -107,15 +112,18 @@ def exponential(value: float) -> float:
 
     With value = k log 2 + r: 2^k times the Taylor series of exp(r) up to r^14; the next term is below 1e-18.
     """
+    value = float(value)  # with NumPy's numbers, the rest would take ten times as long
     if value < -700.0:
         return 0.0
     if value > 709.0:
         return math.inf
     k = floor(value / LOG_2 + 0.5)
     r = (value - k * LOG_2_HIGH) - k * LOG_2_LOW
-    series = 1.0
-    for n in range(14, 0, -1):
-        series = 1.0 + series * (r * (1.0 / n))
+    series = 1.0 + r * (1.0 / 12.0) * (1.0 + r * (1.0 / 13.0) * (1.0 + r * (1.0 / 14.0)))
+    series = 1.0 + r * (1.0 / 9.0) * (1.0 + r * (1.0 / 10.0) * (1.0 + r * (1.0 / 11.0) * series))
+    series = 1.0 + r * (1.0 / 6.0) * (1.0 + r * (1.0 / 7.0) * (1.0 + r * (1.0 / 8.0) * series))
+    series = 1.0 + r * (1.0 / 3.0) * (1.0 + r * (1.0 / 4.0) * (1.0 + r * (1.0 / 5.0) * series))
+    series = 1.0 + r * (1.0 + r * (1.0 / 2.0) * series)
     return series * float_of((k + BIAS) << FRACTION_BITS)
 
 
@@ -154,13 +162,14 @@ def cosine_after_quarters(quarters: int, x: float) -> float:
     than 1e-17.
     """
     z = -x * x
-    series = 1.0
     if quarters & 1 == 0:
-        for n in range(16, 0, -2):
-            series = 1.0 + series * (z * (1.0 / (n * (n - 1))))
+        series = 1.0 + z * (1.0 / 132.0) * (1.0 + z * (1.0 / 182.0) * (1.0 + z * (1.0 / 240.0)))
+        series = 1.0 + z * (1.0 / 30.0) * (1.0 + z * (1.0 / 56.0) * (1.0 + z * (1.0 / 90.0) * series))
+        series = 1.0 + z * (1.0 / 2.0) * (1.0 + z * (1.0 / 12.0) * series)
     else:
-        for n in range(17, 1, -2):
-            series = 1.0 + series * (z * (1.0 / (n * (n - 1))))
+        series = 1.0 + z * (1.0 / 156.0) * (1.0 + z * (1.0 / 210.0) * (1.0 + z * (1.0 / 272.0)))
+        series = 1.0 + z * (1.0 / 42.0) * (1.0 + z * (1.0 / 72.0) * (1.0 + z * (1.0 / 110.0) * series))
+        series = 1.0 + z * (1.0 / 6.0) * (1.0 + z * (1.0 / 20.0) * series)
         series *= x
     return -series if (quarters + 1) & 2 else series
 
