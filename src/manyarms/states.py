@@ -42,7 +42,9 @@ def mapped(function: Callable[..., Any], state: Any, *others: Any) -> Any:
     >>> mapped(float, Counts(restarts=0, blocks=3, arms=8, ignored=1))
     Counts(restarts=0.0, blocks=3.0, arms=8.0, ignored=1.0)
     """
-    return folded(state, function, rebuilt, *others)
+    if not isinstance(state, tuple):
+        return function(state, *others)
+    return tuple.__new__(type(state), [mapped(function, *parts) for parts in zip(state, *others, strict=True)])
 
 
 def rebuilt(state: Any, parts: dict[str, Any]) -> Any:
@@ -79,7 +81,10 @@ def leaves(state: Any, path: str = "state") -> Iterator[tuple[str, Any]]:
         yield path, state
         return
     for name, part in zip(names_of(state), state, strict=True):
-        yield from leaves(part, f"{path}.{name}")
+        if isinstance(part, tuple):
+            yield from leaves(part, f"{path}.{name}")
+        else:  # at once: a generator for each leaf would take longer than all the rest
+            yield f"{path}.{name}", part
 
 
 def arrays(state: Any) -> dict[str, NDArray[Any]]:

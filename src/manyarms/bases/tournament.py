@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import word_of
-from ..compiled import kernel, load_four, on_gpu
+from ..compiled import kernel, load_four, on_gpu, with_body
 from ..streams import i64, u64
 
 LARGEST = 2**63 - 1
@@ -115,9 +115,7 @@ def runner_up(keys: Any, leaves: int) -> int:
     return slot_of(key, leaves)
 
 
-@kernel
-def best_rival(keys: Any, node: int) -> int:
-    """The largest key of a node's three siblings."""
+def _compiled_best_rival(keys: Any, node: int) -> int:
     if on_gpu():  # all four in two accesses
         own = node & u64(3)
         a, b, c, d = load_four(keys, i64(node ^ own))
@@ -126,3 +124,9 @@ def best_rival(keys: Any, node: int) -> int:
             max(NO_ARM if own == u64(2) else c, NO_ARM if own == u64(3) else d),
         )
     return i64(max(max(keys[node ^ u64(1)], keys[node ^ u64(2)]), keys[node ^ u64(3)]))
+
+
+@with_body(_compiled_best_rival)
+def best_rival(keys: Any, node: int) -> int:
+    """The largest key of a node's three siblings."""
+    return int(max(keys[node ^ 1], keys[node ^ 2], keys[node ^ 3]))
