@@ -110,7 +110,8 @@ def _hear_one(trial: Trial, heard: Heard, presumed: dict[int, float]) -> None:
         hold(not changed, f"{what} was ignored, but changed {changed}")
     drawn, kept = trial.counts().arms, trial.spec.kept_arms(trial.policy)
     hold(drawn >= arms, f"{what}: {arms} arms drawn became {drawn}")
-    hold((kept < max(drawn, 1)).all(), f"{what}: {drawn} arms drawn, but {kept} are kept")
+    if not (kept < max(drawn, 1)).all():  # to write them out takes longer than a round
+        hold(False, f"{what}: {drawn} arms drawn, but {kept} are kept")
     trial.policy = follow(trial.policy, trial.world)
 
 
