@@ -314,6 +314,10 @@ def _rich(value: Any, place: str) -> Any:
     return value
 
 
+EXACT = 2**53
+"""Every whole number up to here is a float."""
+
+
 def plain_number(value: Any) -> Any:
     """A scalar of NumPy as Python's own number; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
@@ -321,6 +325,8 @@ def plain_number(value: Any) -> Any:
 
 def number(owner: str, name: str, value: Any) -> float:
     """``value`` as a finite float, or an error that names the field."""
+    if type(value) is float and abs(value) <= sys.float_info.max:  # mostly: live, every reward is one
+        return value + 0.0  # no negative zero
     plain = plain_number(value)
     if isinstance(plain, bool) or not isinstance(plain, (int, float)) or not abs(plain) <= sys.float_info.max:
         raise ValueError(f"{owner}: {name} must be a finite number, not {value!r}")
@@ -345,6 +351,8 @@ def fraction(owner: str, name: str, value: Any) -> float:
 
 def count(owner: str, name: str, value: Any, least: int = 1) -> int:
     """``value`` as a whole number of at least ``least``."""
+    if type(value) is int and least <= value < EXACT:  # mostly: a snapshot has thousands of them
+        return value
     result = number(owner, name, value)
     if result != int(result) or result < least:
         raise ValueError(f"{owner}: {name} must be a whole number of at least {least}, not {value!r}")

@@ -45,16 +45,22 @@ class Guarded(np.ndarray[Any, Any]):
     """An array that takes no place below 0."""
 
     def __getitem__(self, place: Any) -> Any:
-        return super().__getitem__(_from_the_beginning(place))
+        if type(place) is not int or place < 0:
+            _check_place(place)
+        return _get_item(self, place)
 
     def __setitem__(self, place: Any, value: Any) -> None:
-        super().__setitem__(_from_the_beginning(place), value)
+        if type(place) is not int or place < 0:
+            _check_place(place)
+        _set_item(self, place, value)
 
 
-def _from_the_beginning(place: Any) -> Any:
+_get_item, _set_item = np.ndarray.__getitem__, np.ndarray.__setitem__
+
+
+def _check_place(place: Any) -> None:
     if isinstance(place, (int, np.integer)) and place < 0:
         raise IndexError(f"the place {place} is below 0")
-    return place
 
 
 def check_values(bandit: "Bandit", begun: Any) -> None:
