@@ -38,6 +38,7 @@ class CatalogueModel:
         self.segments = segments
         self.pending, self.timeout, self.on_timeout, self.correctable = pending, timeout, on_timeout, correctable
         self.decisions = {}
+        self.waiting = {}  # those that are open, in order
         self.rewarded = []  # ids in the order in which they had rewards
         self.told = self.timed_out = 0
         self.last_timed_out = None
@@ -99,7 +100,7 @@ class CatalogueModel:
         return next((key for key in self.untouched if self.may_be_asked_for(key, **wish)), None)
 
     def asked(self, decision, now):
-        self.decisions[decision.id] = Decided(decision.key, now, decision.arm < 0)
+        self.decisions[decision.id] = self.waiting[decision.id] = Decided(decision.key, now, decision.arm < 0)
         self.items[decision.key].asks += 1
         if decision.key in self.untouched:
             self.untouched.remove(decision.key)
@@ -107,11 +108,12 @@ class CatalogueModel:
     # Answers.
 
     def open(self):
-        return [identity for identity, one in self.decisions.items() if one.is_open]
+        return list(self.waiting)
 
     def close(self, identity, reward):
         one = self.decisions[identity]
         one.is_open = False
+        del self.waiting[identity]
         if reward is not None:
             one.reward = reward
             self.rewarded.append(identity)
