@@ -166,7 +166,8 @@ def _live_repeats(spec: Policy, world: World) -> None:
         # To explain takes as long as the round, and longer where many arms are kept: not in every round.
         blocks = bandit.explain()["blocks"] if place % EXPLAINED == 0 else int(bandit._counts.blocks)
         live = (decision.arm, decision.probability, blocks)
-        hold(live == simulated, f"round {place + 1}: (arm, probability, block) is {live} live, {simulated} simulated")
+        if live != simulated:
+            raise Broken(f"round {place + 1}: (arm, probability, block) is {live} live, {simulated} simulated")
         choice = CHOICE._replace(round=place + 1)
         for heard in messenger.heard(choice, place + 1, float(log.reward[place])):
             told_live(bandit, heard)
