@@ -64,6 +64,7 @@ ABOVE_THE_KERNELS = {
     "test_snapshots",
     "test_statistics",
     "test_values",
+    "test_variation",
 }
 """They take what a simulation finds, whether or not it was compiled, or run no loop: once is enough."""
 

@@ -45,6 +45,7 @@ def runs(draw):
 # ---------------------------------------------------------------- accounts
 
 
+@pytest.mark.once
 @exactly
 @given(runs(), st.sampled_from([1.0, 0.7]))
 def test_every_account_is_that_of_the_twin_rounded_once(drawn, top):
@@ -64,6 +65,7 @@ def test_every_account_is_that_of_the_twin_rounded_once(drawn, top):
     assert found.lengths.sum() == len(labels)
 
 
+@pytest.mark.once
 @exactly
 @given(runs())
 def test_parts_sum_up_to_the_run(drawn):
