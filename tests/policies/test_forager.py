@@ -264,6 +264,30 @@ def test_a_stretch_that_something_comes_between_is_judged_as_by_the_twin(what):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("what", ["draw", "release", "recall"])
+def test_what_was_told_of_an_arm_is_not_forgotten_when_something_happens_in_the_middle_of_a_stretch(what):
+    state, told = begun(ma.Forager(keep=1, most=1, stock=3)), 0
+    while state.stretch.told.number == 0:  # the only arm
+        told += 1
+        state = tell(state, ask(state, told), 1.0)
+    assert state.experience.rounds < told
+    slot = state.stretch.slot
+    if what == "draw":
+        state, slot = draw(state)
+    elif what == "release":
+        state = release(state, slot)
+    else:
+        state = recall(state, slot, 5, 5.0, False)
+    assert state.experience.rounds == told
+    assert state.stretch.told.number == 0
+    choice = ask(state, told + 1)
+    before = int(state.plays[choice.slot])
+    state = tell(state, choice, 0.0)
+    assert state.experience.rounds == told + 1  # and a stretch does not go on with another arm
+    assert state.plays[choice.slot] == before + 1
+
+
+@pytest.mark.once
 def test_a_bandit_goes_on_in_the_middle_of_a_stretch_and_says_all_that_was_told():
     bandit, dice, in_the_middle = ma.Bandit(ma.Forager(), seed=3), random.Random(5), 0
     for t in range(1, 1200):

@@ -36,6 +36,12 @@ def pace_over(rounds: int, number: int) -> float:
 
 
 @kernel
+def is_of_a_coin(reward: float) -> int:
+    """1 if a coin may have paid that, else 0."""
+    return 1 if reward == 0.0 or reward == 1.0 else 0
+
+
+@kernel
 def half_squared(reward: float, last: float) -> float:
     """What two rewards in a row say of the variance."""
     return 0.5 * (reward - last) * (reward - last)
@@ -44,9 +50,8 @@ def half_squared(reward: float, last: float) -> float:
 @kernel
 def after_difference(noise: Noise, reward: float, last: float, mean: float, plays: int, rounds: int) -> Noise:
     """Two rewards in a row of one arm differ by the noise alone, or nearly."""
-    are_coins = 1 if reward == 0.0 or reward == 1.0 else 0
     number = 1 if plays > 0 else 0
-    return after_differences(noise, are_coins, number, half_squared(reward, last), mean, pace(rounds))
+    return after_differences(noise, is_of_a_coin(reward), number, half_squared(reward, last), mean, pace(rounds))
 
 
 @kernel

@@ -861,7 +861,7 @@ def tell(state: ForagerState, choice: Choice, reward: float) -> ForagerState:
     slot = choice.slot
     seen = one_play(reward, state.last[slot])
     state.last[slot] = reward
-    if goes_on(state.stretch, slot):
+    if goes_on(state.stretch, slot, choice.arm):
         state = replaced(state, stretch=longer(state.stretch, seen, state.noise.is_coin))
         if state.stretch.left > 0:
             return state
@@ -943,6 +943,8 @@ def ask_among(state: ForagerState, round: int, allowed: Any, has_fresh: bool) ->
 def draw(state: ForagerState) -> tuple[ForagerState, int]:
     """A fresh arm, as if it had decided on one."""
     slot = free_slot(state)
+    if slot == state.stretch.slot:  # what was told of the arm that goes is not forgotten
+        state = up_to_date(state)
     return (with_fresh_arm(state, slot), slot) if slot >= 0 else (state, NONE)
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..arithmetic import natural_log
 from ..compiled import kernel, replaced
+from .dispersion import half_squared, is_of_a_coin
 
 SHARE = 32
 """A stretch is one in so many of an arm's plays,"""
@@ -60,8 +61,7 @@ NO_STRETCH = Stretch()
 @kernel
 def one_play(reward: float, last: float) -> Plays:
     """A reward, after another one."""
-    are_coins = 1 if reward == 0.0 or reward == 1.0 else 0
-    return Plays(number=1, total=reward, squares=0.5 * (reward - last) * (reward - last), are_coins=are_coins)
+    return Plays(number=1, total=reward, squares=half_squared(reward, last), are_coins=is_of_a_coin(reward))
 
 
 @kernel
@@ -76,9 +76,9 @@ def with_play(plays: Plays, one: Plays) -> Plays:
 
 
 @kernel
-def goes_on(stretch: Stretch, slot: int) -> Any:
+def goes_on(stretch: Stretch, slot: int, arm: int) -> Any:
     """Whether a play of the arm in a slot belongs to the stretch."""
-    return stretch.left > 0 and slot == stretch.slot
+    return stretch.left > 0 and slot == stretch.slot and arm == stretch.arm
 
 
 @kernel
