@@ -612,7 +612,7 @@ def test_a_loaded_bandit_goes_on(used, tmp_path):
 def test_a_snapshot_is_plain_json(used, tmp_path):
     used.save(str(tmp_path / "bandit.json"))
     values = json.loads((tmp_path / "bandit.json").read_text(), parse_constant=lambda name: pytest.fail(name))
-    assert (values["format"], values["version"], values["package"]) == ("manyarms.bandit", 5, ma.__version__)
+    assert (values["format"], values["version"], values["package"]) == ("manyarms.bandit", 6, ma.__version__)
     assert values == used.to_json()
     assert ma.spec_from_json(values["policy"]) == QUICK
 
@@ -732,8 +732,8 @@ def test_a_missing_file_is_a_missing_file(tmp_path):
         ("[1, 2]", "its format is not 'manyarms.bandit'"),
         ("null", "its format is not 'manyarms.bandit'"),
         ('{"format": "other"}', "its format is not 'manyarms.bandit'"),
-        ('{"format": "manyarms.bandit"}', "version None, this package reads 2 to 5"),
-        ('{"format": "manyarms.bandit", "version": 6, "package": "9.9"}', r"version 6.*written by manyarms 9\.9"),
+        ('{"format": "manyarms.bandit"}', "version None, this package reads 2 to 6"),
+        ('{"format": "manyarms.bandit", "version": 7, "package": "9.9"}', r"version 7.*written by manyarms 9\.9"),
     ],
 )
 def test_foreign_files_are_refused(text, match, tmp_path):
