@@ -465,3 +465,8 @@ def test_states_that_are_too_deep_for_the_compiler_are_said_to_be():
     words = r"simulate: It cannot be compiled: its states.* too deep inside each other"
     with pytest.raises(TypeError, match=words), compiled.compile_errors("It"):
         raise RecursionError
+
+
+def test_a_field_that_a_state_does_not_have_is_named():
+    with pytest.raises(TypeError, match=r"^Trio has no field 'fourth'$"):
+        compiled.replaced(Trio(1, 2, 3), first=4, fourth=5)

@@ -579,8 +579,11 @@ def replaced(state: State, **changes: Any) -> State:
     """A state with some fields changed: ``_replace``, for compiled code too, and in half the time."""
     kind = type(state)
     values, places = list(state), _places_in(kind)
-    for name, value in changes.items():
-        values[places[name]] = value
+    try:
+        for name, value in changes.items():
+            values[places[name]] = value
+    except KeyError as unknown:
+        raise TypeError(f"{kind.__name__} has no field {unknown}") from None
     return tuple.__new__(kind, values)
 
 

@@ -179,9 +179,7 @@ def weigh_models(watch: Watch, grid: Grid, place: int, reservoir: Any, dispersio
         change = change_of(watch.kinds[model], watch.rates[model])
         steps = steps_for(grid, change, plays)
         moves = over_plays(change, plays, steps)
-        grid.cells[model] = update(grid, watch.masses, offset, grid.likelihood, moves, steps, reservoir)
-    for model in range(len(MODELS)):  # by themselves: a processor takes several logarithms at a time
-        credit = natural_log(grid.cells[model])
+        credit = natural_log(update(grid, watch.masses, offset, grid.likelihood, moves, steps, reservoir))
         watch.evidence[model] += credit
         watch.overall[model] += credit
     watch.totals[place] = 0.0
