@@ -1,7 +1,7 @@
-"""Functions of all numbers of a row: likelihoods, and logarithms.
+"""Functions of all numbers of a row: likelihoods.
 
-They are those of `arithmetic`, to the bit. But one after the other, each number would wait for its own series; here the
-series of all of them go side by side. As in `rows`, there are three bodies with the same bits.
+Their exponentials are those of `arithmetic`, to the bit. But one after the other, each number would wait for its own
+series; here the series of all of them go side by side. As in `rows`, there are three bodies with the same bits.
 """
 
 from typing import Any
