@@ -60,9 +60,10 @@ ONCE = {
 
 # A base's kernels are compiled in Subsample, which calls all of them. What Blackbox does with a base is tried as plain
 # Python, but for one base that decides and one that draws: else half of the suite's time would go into compiling pairs.
+# For a GPU those two are compiled in both, and all bases by themselves (tests/test_cuda.py).
 # With MANYARMS_EVERY_PAIR=1 every pair is compiled (make verify).
 EVERY_PAIR = os.environ.get("MANYARMS_EVERY_PAIR") == "1"
-COMPILED_IN_BLACKBOX = (ma.UCB, ma.TsallisINF)
+COMPILED_IN_ALL = (ma.UCB, ma.TsallisINF)
 
 
 def _marks(promise: str, as_plain: bool) -> list[pytest.MarkDecorator]:
@@ -77,8 +78,9 @@ def _cases():
             continue
         for name, check in checks.checks(spec):
             inside, _, promise = name.rpartition(".")
-            as_plain = inside == "Blackbox" and not isinstance(spec, COMPILED_IN_BLACKBOX) and not EVERY_PAIR
-            if not (as_plain and promise in COMPILED | {"compiles_for_gpu"}):
+            is_pair = bool(inside) and not isinstance(spec, COMPILED_IN_ALL) and not EVERY_PAIR
+            as_plain = is_pair and inside == "Blackbox"
+            if not (as_plain and promise in COMPILED) and not (is_pair and promise == "compiles_for_gpu"):
                 yield pytest.param(check, as_plain, id=f"{_short(spec)}:{name}", marks=_marks(promise, as_plain))
 
 
