@@ -70,7 +70,7 @@ verify: setup
 	$(BIN)/python verification/plan.py
 	$(BIN)/python verification/late.py
 	$(BIN)/python -m verification.trust
-	MANYARMS_EVERY_PAIR=1 $(BIN)/python -m pytest -n 2 tests/checks -k 'Blackbox.'
+	MANYARMS_EVERY_PAIR=1 $(BIN)/python -m pytest -n 2 tests/checks -k 'Blackbox. or compiles_for_gpu'
 	MANYARMS_EVERY_PAIR=1 $(BIN)/python -m pytest -n 2 tests/policies/test_twins.py -k 'late_answers'
 
 clean:

@@ -14,7 +14,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A compiler makes many objects that stay: to look through them all, as often as usual, takes a tenth of the time.
 gc.freeze()
-gc.set_threshold(100_000, 20, 100)
+gc.set_threshold(1_000_000, 20, 100)
 
 LONGEST = (
     "test_promises",

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from manyarms import arithmetic
 from manyarms.arithmetic import (
     HALF_PI_PARTS,
     WIDEST_ANGLE,
@@ -335,3 +336,18 @@ def test_compiled_floors_and_ceilings_are_whole_numbers():
         found = rounded(value)
         assert [type(part) for part in found] == [int, int]
         assert found == (math.floor(value), math.ceil(value))
+
+
+@pytest.mark.parametrize(
+    "value", [1.0, 0.7, 1e300, arithmetic.LEAST_NORMAL, 5e-324, 0.0, -0.0, -3.0, math.inf, -math.inf, math.nan]
+)
+def test_exponent_and_fraction_are_what_the_bits_say(value):
+    # Of numbers of which there is no logarithm, too: plain Python goes on with what compiled code goes on with.
+    word = arithmetic.word_of(value)
+    fraction = arithmetic.float_of((word & arithmetic.FRACTION_MASK) | (arithmetic.BIAS << arithmetic.FRACTION_BITS))
+    assert arithmetic.exponent_and_fraction(value) == ((word >> arithmetic.FRACTION_BITS) - arithmetic.BIAS, fraction)
+
+
+def test_powers_of_two_are_what_the_bits_say():
+    for k in range(-1022, 1024):
+        assert arithmetic.two_to(k) == arithmetic.float_of((k + arithmetic.BIAS) << arithmetic.FRACTION_BITS)

@@ -3,21 +3,23 @@
 Needs NVIDIA's compiler, which comes with the extra, and no GPU.
 """
 
+import contextlib
 import functools
 import itertools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import manyarms as ma
 from manyarms import gpu
-from manyarms.arithmetic import cosine, exponential, sine
+from manyarms.arithmetic import cosine, exponential, natural_log, sine
 from manyarms.checks import BUSY_WORLD, examples
-from manyarms.compiled import compile_errors
-from manyarms.contract import register
+from manyarms.compiled import compile_errors, kernel, replaced
+from manyarms.contract import Choice, Counts, keyed, pick, register, renew
 from manyarms.lanes import from_lane
+from manyarms.policies.blocks import base_after_answer, base_after_ask, base_after_silence
 from manyarms.post import new_post
 from manyarms.states import own_arrays
 from manyarms.trace import NoLog, new_log
@@ -81,15 +83,16 @@ def ptx_of(cuda, policy, world, log=NO_LOG):
     return cuda.ptx_of(spec.start(HORIZON), world.start(spec.slots(HORIZON)), new_post(world.feedback), log)
 
 
-# To compile a pair takes seconds. What can go wrong lies in a kernel of the policy or of the world. Promises compile
-# every policy, over every base, in one world, and every world with one policy, and their code is looked through there
-# (tests/checks/test_promises.py). So here each world meets one policy more, of those that are soon compiled.
+# To compile a pair takes seconds. What can go wrong lies in a kernel of the policy, of its base or of the world.
+# Promises compile every policy in one world, every world with one policy, and some bases in all policies that take one
+# (tests/checks/test_promises.py). So here every third world meets one policy more, of those that are soon compiled,
+# without a log and with one.
 SMALL = [policy for policy in POLICIES if len(own_arrays(policy.with_horizon(HORIZON).start(HORIZON))) <= 8]
-PAIRS = list(zip(itertools.cycle(SMALL), WORLDS, strict=False))
+PAIRS = list(zip(itertools.cycle(SMALL), WORLDS[::3], strict=False))
 
 
 def test_many_policies_are_met():
-    assert len({id(policy) for policy, _ in PAIRS}) >= min(len(WORLDS), 10)
+    assert len({id(policy) for policy, _ in PAIRS}) == len(PAIRS) >= 5
 
 
 @pytest.fixture(scope="module")
@@ -103,12 +106,98 @@ def test_policies_compile_in_worlds(cuda, policy, world, without_log):
     check_ptx(without_log(policy, world))
 
 
-@pytest.mark.parametrize(("policy", "world"), PAIRS[::4], ids=lambda spec: name_of(spec))
+@pytest.mark.parametrize(("policy", "world"), PAIRS, ids=lambda spec: name_of(spec))
 def test_policies_compile_with_a_log(cuda, policy, world, without_log):
     with_log = ptx_of(cuda, policy, world, new_log(HORIZON))
     check_ptx(with_log)
     # A log is seven stores in every round.
     assert with_log.count("st.") >= without_log(policy, world).count("st.") + 7
+
+
+# Bases. Every kernel of a base that a simulation calls is compiled here, with hardly anything around it.
+
+
+class LoneState(NamedTuple):
+    """A base that plays all slots, in place of a policy."""
+
+    base: Any
+    chances: Any  # slot -> the probability of its last ask
+    answers: Any  # slot -> what was presumed of its last open ask
+    key: int
+
+
+def lone_begin(state, key):
+    base = renew(state.base, SLOTS, float(HORIZON), natural_log(float(HORIZON)))
+    return replaced(state, base=keyed(base, key), key=key)
+
+
+def lone_ask(state, round):
+    slot, probability = pick(state.base, state.key, round)
+    state.chances[slot] = probability
+    return Choice(slot=slot, arm=slot, probability=probability, block=1, round=round)
+
+
+def lone_tell(state, choice, reward):
+    """As if two of three asks were open when their rewards come, and every third were never answered."""
+    base, presumed, turn = state.base, math.nan, choice.round % 3
+    if turn > 0:
+        base, presumed = base_after_ask(base, choice)
+        state.answers[choice.slot] = presumed
+    if turn == 2:
+        return replaced(state, base=base_after_silence(base, choice, presumed))
+    return replaced(state, base=base_after_answer(base, choice, presumed, reward))
+
+
+def lone_counts(state):
+    return Counts(restarts=0, blocks=1, arms=SLOTS, ignored=0)
+
+
+register(LoneState, begin=lone_begin, ask=lone_ask, tell=lone_tell, counts=lone_counts)
+
+SLOTS = 12
+LONE_WORLD = ma.World(ma.PowerLaw(beta=1.0))
+BASES = {kind_of(spec.start(SLOTS)): spec for spec in examples() if isinstance(spec, ma.Base)}
+
+
+def ptx_of_base(cuda, base):
+    """What comes of the state of a base."""
+    state = LoneState(base=base, chances=np.zeros(SLOTS), answers=np.zeros(SLOTS), key=np.uint64(0))
+    return cuda.ptx_of(state, LONE_WORLD.start(SLOTS), new_post(LONE_WORLD.feedback), NO_LOG)
+
+
+@pytest.mark.parametrize("base", BASES.values(), ids=lambda spec: type(spec).__name__)
+def test_bases_compile_by_themselves(cuda, base):
+    ptx = ptx_of_base(cuda, base.start(SLOTS))
+    check_ptx(ptx)
+    assert not cuda.takes_warps(ptx)  # whether a policy does is none of its base's business
+
+
+@kernel
+def same(value):
+    return value
+
+
+OWN_KERNELS = {
+    "renew": lambda rounded: lambda base, arms, horizon, log_horizon: replaced(base, weight=rounded(log_horizon)),
+    "keyed": lambda rounded: lambda base, key: replaced(base, weight=rounded(base.weight)),
+    "pick": lambda rounded: lambda base, key, asked: (0, rounded(base.weight)),
+    "learn": lambda rounded: lambda base, choice, reward: replaced(base, weight=rounded(base.weight + reward)),
+    "expected": lambda rounded: lambda base, slot: rounded(base.weight),
+    "revise": lambda rounded: lambda base, slot, plays, total: replaced(base, weight=rounded(base.weight + total)),
+    "counted": lambda rounded: lambda base, reward: rounded(reward),
+    "amend": lambda rounded: lambda base, slot, learned, reward: replaced(base, weight=rounded(base.weight - learned)),
+}
+
+
+@pytest.mark.parametrize("verb", [None, *OWN_KERNELS])
+def test_no_kernel_of_a_base_is_left_out(cuda, verb):
+    class OwnState(NamedTuple):
+        weight: float
+
+    register(OwnState, **{name: made(math.exp if name == verb else same) for name, made in OWN_KERNELS.items()})
+    refused = pytest.raises(RuntimeError, match="round differently") if verb else contextlib.nullcontext()
+    with refused:
+        ptx_of_base(cuda, OwnState(weight=0.5))
 
 
 # What is looked for

@@ -41,6 +41,7 @@ in any angle, up to the widest, are exact."""
 pack_float, unpack_float = struct.Struct("<d").pack, struct.Struct("<d").unpack
 pack_word, unpack_word = struct.Struct("<q").pack, struct.Struct("<q").unpack
 
+LEAST_NORMAL = 2.0**-1022
 FRACTION_BITS = 52
 FRACTION_MASK = (1 << FRACTION_BITS) - 1
 BIAS = 1023
@@ -70,15 +71,33 @@ def ceiling(value: float) -> int:
     return int(math.ceil(value))  # noqa: RUF046, on a GPU the inner one is a float
 
 
+def _exponent_and_fraction(value: float) -> tuple[int, float]:
+    word = word_of(value)
+    return (word >> FRACTION_BITS) - BIAS, float_of((word & FRACTION_MASK) | (BIAS << FRACTION_BITS))
+
+
+@with_body(_exponent_and_fraction)
+def exponent_and_fraction(value: float) -> tuple[int, float]:
+    """A positive normal number as 2^k m, with m between 1 and 2: k and m. Of others, what their bits say."""
+    if LEAST_NORMAL <= value < math.inf:  # as plain Python, this is much faster
+        m, k = math.frexp(value)
+        return k - 1, 2.0 * m
+    return _exponent_and_fraction(value)
+
+
+@with_body(lambda k: float_of((k + BIAS) << FRACTION_BITS))
+def two_to(k: int) -> float:
+    """2^k, for a k from -1022 to 1023."""
+    return math.ldexp(1.0, k)
+
+
 @kernel
 def log_parts(value: float) -> tuple[int, float, float]:
     """A positive normal number as 2^k m, with m between sqrt(1/2) and sqrt(2): k, and log m as a sum of two.
 
     log m = 2 artanh(s), s = (m - 1) / (m + 1), by its series up to s^23; the next term is below 1e-19.
     """
-    word = word_of(value)
-    exponent = (word >> FRACTION_BITS) - BIAS
-    m = float_of((word & FRACTION_MASK) | (BIAS << FRACTION_BITS))
+    exponent, m = exponent_and_fraction(value)
     if m > SQRT_2:
         m = 0.5 * m
         exponent += 1
@@ -131,7 +150,7 @@ def exponential(value: float) -> float:
     k = floor(value / LOG_2 + 0.5)
     r = (value - k * LOG_2_HIGH) - k * LOG_2_LOW
     series: float = exponential_series(r)
-    return series * float_of((k + BIAS) << FRACTION_BITS)
+    return series * two_to(k)
 
 
 @kernel

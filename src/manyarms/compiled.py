@@ -622,11 +622,42 @@ def _compiled_replaced(state: Any, **changes: Any) -> Callable[..., Any] | None:
     unknown = sorted(set(changes) - set(state.fields))
     if unknown:
         raise TypeError(f"{state.instance_class.__name__} has no field {unknown[0]!r}")
-    parts = (f"{name}={name if name in changes else f'state.{name}'}" for name in state.fields)
-    given = ", ".join(name for name in state.fields if name in changes)
+    places = tuple(place for place, name in enumerate(state.fields) if name in changes)
+    given = ", ".join(state.fields[place] for place in places)
     # Numba tells the bodies that a kernel calls apart by the types of their arguments alone: but for a default that is
     # another for other fields, replaced(state, a=1) and replaced(state, b=1) would be taken for each other.
-    which = sum(1 << place for place, name in enumerate(state.fields) if name in changes)
-    names = {"State": state.instance_class}
-    exec(f"def body(state, {given}, _which={which}): return State({', '.join(parts)})", names)
+    which = sum(1 << place for place in places)
+    names: dict[str, Any] = {"put": _put_at(places)}
+    exec(f"def body(state, {given}, _which={which}): return put(state, ({given},))", names)
     return cast(Callable[..., Any], names["body"])
+
+
+@functools.cache
+def _put_at(places: tuple[int, ...]) -> Callable[..., Any]:
+    """Put values at some places of a state.
+
+    Written out in Python, every other field would be taken from one state and put into another: the larger half of what
+    the compiler had to read.
+    """
+
+    @intrinsic
+    def put(_typing: Any, state: Any, values: Any) -> Any:
+        new = dict(zip(places, values, strict=True))
+        parts = [new.get(place, part) for place, part in enumerate(state)]
+        result = types.BaseTuple.from_types(parts, state.instance_class)
+
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            made, values = arguments
+            for number, place in enumerate(places):
+                made = builder.insert_value(made, builder.extract_value(values, number), place)
+            return made
+
+        def generate_anew(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            made = cgutils.unpack_tuple(builder, arguments[0])
+            for place, value in zip(places, cgutils.unpack_tuple(builder, arguments[1]), strict=True):
+                made[place] = value
+            return context.make_tuple(builder, result, made)
+
+        return result(state, values), generate if result == state else generate_anew
+
+    return put
