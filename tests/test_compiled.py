@@ -281,6 +281,21 @@ def test_a_hint_does_not_change_the_condition():
     assert compiled.rarely(False) is False
 
 
+@compiled.loop
+def sum_of_some(value, turns, is_needed):
+    total = 0.0
+    for _ in range(turns):
+        if is_needed:
+            total += 1.0 / compiled.at_need(value)
+    return total
+
+
+def test_what_is_made_at_need_is_the_same():
+    assert sum_of_some(4.0, 3, True) == 0.75
+    assert sum_of_some(4.0, 3, False) == 0.0
+    assert compiled.at_need(0.1) == 0.1
+
+
 # Edits, across processes
 
 

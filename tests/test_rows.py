@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from manyarms import lanes, rows
+from manyarms import lanes, row_functions, rows
+from manyarms.arithmetic import exponential
 from manyarms.compiled import loop
 
 some = settings(deadline=None, derandomize=True, max_examples=200)
@@ -37,6 +38,11 @@ def compiled_shift(row, at, nearness, falls, rises):
 @loop
 def compiled_filter(row, at, likelihood, nearness, falls, rises, source, resets):
     return rows.filter_row(row, at, likelihood, nearness, falls, rises, source, resets)
+
+
+@loop
+def compiled_likelihoods(points, logs, total, plays, dispersion, outliers, target):
+    row_functions.likelihoods(points, logs, total, plays, dispersion, outliers, target)
 
 
 class Warp:
@@ -69,7 +75,7 @@ class Warp:
         }
         with pytest.MonkeyPatch.context() as patch:
             for name, stand_in in names.items():
-                for module in (lanes, rows):
+                for module in (lanes, rows, row_functions):
                     patch.setattr(module, name, stand_in, raising=False)
             played = [self.pool.submit(self.play, lane, body, arguments) for lane in range(LENGTH)]
             found = [one.result() for one in played]
@@ -170,6 +176,25 @@ def test_a_row_is_copied_in_all_ways(source, other, at, to):
         assert target[to : to + LENGTH].tolist() == source.tolist()
         assert (target[:to] == 7.0).all()
         assert (target[to + LENGTH :] == 7.0).all()
+
+
+dispersions = st.sampled_from([1.0, 1.0, 1.0, 0.3, 1e-4, 4.0])
+
+
+@some
+@given(numbers, numbers, st.floats(0.0, 1e4), st.floats(0.0, 1e4), dispersions, st.sampled_from([0.0, 0.01]))
+@example(np.linspace(0.0, 1.0, LENGTH), np.zeros(LENGTH), 0.0, 0.0, 1.0, 0.0)  # nothing told
+@example(np.linspace(0.0, 1.0, LENGTH), np.zeros(LENGTH), 0.0, 1e4, 1e-4, 0.05)  # more than can be believed
+@example(np.linspace(0.0, 1.0, LENGTH), np.zeros(LENGTH), 0.0, 1e15, 1e-4, 0.05)
+def test_likelihoods_are_the_same_in_all_ways(ups, downs, total, plays, dispersion, outliers):
+    points, logs = 24.0 * ups - 12.0, -12.0 * downs
+    values = [total * point + plays * log for point, log in zip(points, logs, strict=True)]
+    below = [value - max(values) for value in values]
+    expected = [exponential(value / dispersion) + outliers * exponential(value) for value in below]
+    for way in (row_functions.likelihoods, on_a_gpu(row_functions._compiled_likelihoods), compiled_likelihoods):
+        target = np.full(LENGTH, 7.0)
+        way(points, logs, total, plays, dispersion, outliers, target)
+        same_bits(target, expected)
 
 
 def test_every_thread_has_a_place_and_hears_of_the_largest_number():

@@ -10,6 +10,7 @@ Python, loops over their terms would take twice the time.
 
 import math
 import struct
+from typing import Any
 
 import numpy as np
 
@@ -126,6 +127,16 @@ def binary_log(value: float) -> float:
 
 
 @kernel
+def exponential_series(r: Any) -> Any:
+    """The Taylor series of exp(r) up to r^14: of a number, or of many of them (`row_functions`)."""
+    series = 1.0 + r * (1.0 / 12.0) * (1.0 + r * (1.0 / 13.0) * (1.0 + r * (1.0 / 14.0)))
+    series = 1.0 + r * (1.0 / 9.0) * (1.0 + r * (1.0 / 10.0) * (1.0 + r * (1.0 / 11.0) * series))
+    series = 1.0 + r * (1.0 / 6.0) * (1.0 + r * (1.0 / 7.0) * (1.0 + r * (1.0 / 8.0) * series))
+    series = 1.0 + r * (1.0 / 3.0) * (1.0 + r * (1.0 / 4.0) * (1.0 + r * (1.0 / 5.0) * series))
+    return 1.0 + r * (1.0 + r * (1.0 / 2.0) * series)
+
+
+@kernel
 def exponential(value: float) -> float:
     """The exponential; 0 below -700, infinite above 709.
 
@@ -138,11 +149,7 @@ def exponential(value: float) -> float:
         return math.inf
     k = floor(value / LOG_2 + 0.5)
     r = (value - k * LOG_2_HIGH) - k * LOG_2_LOW
-    series = 1.0 + r * (1.0 / 12.0) * (1.0 + r * (1.0 / 13.0) * (1.0 + r * (1.0 / 14.0)))
-    series = 1.0 + r * (1.0 / 9.0) * (1.0 + r * (1.0 / 10.0) * (1.0 + r * (1.0 / 11.0) * series))
-    series = 1.0 + r * (1.0 / 6.0) * (1.0 + r * (1.0 / 7.0) * (1.0 + r * (1.0 / 8.0) * series))
-    series = 1.0 + r * (1.0 / 3.0) * (1.0 + r * (1.0 / 4.0) * (1.0 + r * (1.0 / 5.0) * series))
-    series = 1.0 + r * (1.0 + r * (1.0 / 2.0) * series)
+    series: float = exponential_series(r)
     return series * two_to(k)
 
 

@@ -275,6 +275,28 @@ def on_gpu() -> bool:
     return False
 
 
+@intrinsic
+def _at_need(_typing: Any, _value: Any) -> Any:
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        if type(context).__module__.startswith("numba.cuda"):
+            return arguments[0]
+        word = ir.IntType(64)
+        same = ir.FunctionType(word, [word])
+        bits = builder.asm(same, "", "=r,0", [builder.bitcast(arguments[0], word)], True)  # no instruction at all
+        return builder.bitcast(bits, ir.DoubleType())
+
+    return types.float64(types.float64), generate
+
+
+@with_body(lambda value: _at_need(value))
+def at_need(value: float) -> float:
+    """The value; compiled, nothing is made of it before it is known to be needed.
+
+    The compiler computes what is the same in every turn of a loop before the loop, even if no turn needs it in the end.
+    """
+    return value
+
+
 def _place_in(array: Any, size: int, value: int) -> int:
     for place in range(size):
         if array[place] == value:

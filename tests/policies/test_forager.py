@@ -211,7 +211,7 @@ def test_the_reservoir_goes_on_learning_when_more_arms_are_held_than_remembered_
     rare = ma.World(ma.BetaDistributed(a=1.0, b=30.0))
     compared(ma.Forager(keep=600, most=600), rare, 900, seed=3)
     state, dice = begun(ma.Forager(keep=600, most=600)), random.Random(3)
-    for t in range(1, 2500):  # arms pay with their first play only, so there are always better ones than those it has
+    for t in range(1, 5000):  # arms pay with their first play only, so there are always better ones than those it has
         choice = ask(state, t)
         state = tell(state, choice, float(dice.random() < 0.1) if state.plays[choice.slot] == 0 else 0.0)
     assert state.used > memories.REMEMBERED + 50
@@ -726,14 +726,39 @@ def test_coins_are_known_as_such_until_another_reward_comes():
 
 
 @some
-@given(weights, centres, spacings)
-def test_luck_keeps_the_mass_and_adds_to_its_log_odds(numbers, centre, spacing):
+@given(weights, centres, spacings, st.floats(0.0, 4.0))
+def test_luck_keeps_the_mass_and_adds_to_its_log_odds(numbers, centre, spacing, luck):
     grid, source, target = grid_at(centre, spacing), shares(numbers), np.zeros(POINTS)
-    learning.shift_up(grid, source, target, 0.5)
+    learning.shift_up(grid, source, target, 0.5, luck)
     assert target.min() >= 0.0
     assert target.sum() == pytest.approx(0.5)
-    moved = np.minimum(grid.points + learning.LUCK, grid.points[-1])
+    moved = np.minimum(grid.points + luck, grid.points[-1])
     assert target @ grid.points == pytest.approx(0.5 * (source @ moved), abs=1e-9)
+
+
+@some
+@given(weights, centres, spacings)
+def test_the_best_arms_differ_by_what_they_exceed_the_least_of_them(numbers, centre, spacing):
+    grid, reservoir = grid_at(centre, spacing), learning.new_reservoir()
+    reservoir.learned[:] = shares(numbers)
+    found = learning.spread_of_best(reservoir, grid)
+    above = np.cumsum(reservoir.learned[::-1])[::-1]  # from each point on
+    least = int(np.flatnonzero(above >= learning.BEST * (1 - 1e-12))[-1])
+    excess = reservoir.learned[least:] @ (grid.points[least:] - grid.points[least])
+    assert found == pytest.approx(excess / learning.BEST, abs=1e-9)
+
+
+def test_one_arm_more_may_be_much_better_until_arms_have_said_what_they_are():
+    state = begun()
+    reservoir = state.reservoir
+    reservoir.learned[:] = 0.0
+    reservoir.learned[10] = 1.0  # all alike: the best do not differ
+    shares_above = []
+    for said in (learning.STRANGERS, 3.0 * learning.STRANGERS):
+        learning.draw_unseen(reservoir._replace(judged=99.0, said=said), state.grid)
+        assert state.grid.cells.sum() == pytest.approx(0.01)
+        shares_above.append(state.grid.cells[11:].sum())
+    assert shares_above == pytest.approx([0.005, 0.0025])  # a half, and a quarter of it
 
 
 def arm_seen(state, wins, plays):

@@ -338,7 +338,7 @@ def age(group, now):
 
 
 class Reservoir:
-    """What arms are: learned from arms, but for one that may be better by 4 in its log-odds."""
+    """What arms are: learned from arms, but for one that may be better than all, or of a kind that was never seen."""
 
     def __init__(self, grid):
         self.grid = grid
@@ -358,14 +358,30 @@ class Reservoir:
         found = []
         for below, mass, above in zip(padded, self.learned, padded[2:], strict=False):
             found.append((1.0 - unseen) * ((1.0 - 2.0 * blur) * mass + blur * (below + above)))
-        points = self.grid.points
-        for point, mass in zip(points, self.learned, strict=True):
-            higher = min(point + 4.0, points[-1])
-            above = next(k for k in range(POINTS) if points[k] >= higher)
-            lower = (points[above] - higher) * self.grid.nearness(above)
-            found[above] += unseen * mass * (1.0 - lower)
-            found[above - 1] += unseen * mass * lower
+        return [mass + more for mass, more in zip(found, self.unseen(unseen), strict=True)]
+
+    def unseen(self, share):
+        """One arm more: its log-odds are larger by 4, or by ten times as much as the best tenth of arms differ."""
+        strange = share * 30.0 / (self.said + 30.0)
+        points, found = self.grid.points, [0.0] * POINTS
+        for part, luck in ((strange, 4.0), (share - strange, min(10.0 * self.differ(), 4.0))):
+            for point, mass in zip(points, self.learned, strict=True):
+                higher = min(point + luck, points[-1])
+                above = next(k for k in range(POINTS) if points[k] >= higher)
+                lower = (points[above] - higher) * self.grid.nearness(above)
+                found[above] += part * mass * (1.0 - lower)
+                found[max(above - 1, 0)] += part * mass * lower
         return found
+
+    def differ(self):
+        """By how much log-odds of the best tenth of arms exceed the least of them."""
+        share = total = 0.0
+        for point, mass in sorted(zip(self.grid.points, self.learned, strict=True), reverse=True):
+            taken = min(mass, 0.1 - share)
+            share, total = share + taken, total + taken * point
+            if share >= 0.1:
+                break
+        return total / share - point
 
     def above(self, level):
         """The mass above a level, and the same times means; from the top down."""

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..about import About
-from ..compiled import kernel, replaced
+from ..compiled import at_need, kernel, replaced
 from ..contract import Choice, Counts, no_choice
 from ..rows import copy_row
 from ..specs import Count
@@ -614,7 +614,7 @@ def with_grid(state: ForagerState) -> ForagerState:
     if rounds < state.regrid:
         return state
     grid = state.grid
-    better = min(max(state.better, mean_at(1.0 - EDGE)), mean_at(EDGE - 1.0))
+    better = min(max(at_need(state.better), mean_at(1.0 - EDGE)), mean_at(EDGE - 1.0))  # in `heard` there is a loop
     known = (state.experience.stay + 1.0) * better * (1.0 - better)
     spacing = math.sqrt(dispersion_of(state.noise, grid.spacing) / known)
     spacing = min(max(spacing, FINEST), WIDEST)

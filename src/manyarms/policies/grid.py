@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ..arithmetic import exponential, natural_log
 from ..compiled import kernel, rarely, replaced
-from ..lanes import LENGTH, largest_of_threads, meet, places
+from ..lanes import LENGTH, meet, places
+from ..row_functions import likelihoods
 from ..rows import copy_row, excess, filter_row, shift
 
 POINTS = LENGTH
@@ -207,19 +208,8 @@ def judge_coin(grid: Grid, reward: float) -> None:
 @kernel
 def judge_rewards(grid: Grid, total: float, plays: float, dispersion: float) -> None:
     """The likelihood of rewards that sum up to ``total``; 1 or a little more where it is largest."""
-    largest = -1e300
-    for k in places():
-        value = total * grid.points[k] + plays * grid.logs[k]
-        grid.likelihood[k] = value
-        largest = max(largest, value)
-    largest = largest_of_threads(largest)
     outliers = OUTLIERS * math.sqrt(dispersion) if dispersion < 1.0 else 0.0
-    for k in places():
-        value = grid.likelihood[k] - largest
-        grid.likelihood[k] = exponential(value / dispersion)
-        if outliers > 0.0:
-            grid.likelihood[k] += outliers * exponential(value)
-    meet()
+    likelihoods(grid.points, grid.logs, total, plays, dispersion, outliers, grid.likelihood)
 
 
 @kernel

@@ -27,10 +27,19 @@ PRIOR_ARMS = 4.0
 """An even spread over the grid is where learning begins, as if so many arms had said so;"""
 
 UNSEEN = 1.0
-"""and of one arm more, however many were seen, no one knows,"""
+"""and of one arm more, however many were seen, no one knows, but that its log-odds may be larger:"""
 
-LUCK = 4.0
-"""but that its log-odds may be larger by this."""
+LUCK = 10.0
+"""by so many times as much as those of the best arms differ; but no more than"""
+
+STRANGE = 4.0
+"""this, by which they may be larger in any case, as if it were of a kind of which none was seen;"""
+
+STRANGERS = 30.0
+"""and that is half as likely when arms have said as much as so many that are known all through."""
+
+BEST = 0.1
+"""The best arms: such a share of all."""
 
 FIRST_LOOK = 8
 """The reservoir learns of an arm after so many plays, at the latest; then after four times as many, and so on."""
@@ -81,11 +90,27 @@ def opened_reservoir(reservoir: LearnedReservoir, grid: Grid) -> LearnedReservoi
 
 
 @kernel
-def shift_up(grid: Grid, source: Any, target: Any, share: float) -> None:
-    """Add a share of the masses of ``source`` to ``target``, where log-odds are larger by ``LUCK``."""
+def spread_of_best(reservoir: LearnedReservoir, grid: Grid) -> float:
+    """By how much the log-odds of the best arms exceed those of the least of them, on average.
+
+    Where log-odds have an exponential tail, the best of all is better than the next by as much, on average.
+    """
+    share = total = 0.0
+    least = POINTS
+    while share < BEST and least > 0:
+        least -= 1
+        mass = min(reservoir.learned[least], BEST - share)
+        share += mass
+        total += mass * grid.points[least]
+    return total / share - grid.points[least]
+
+
+@kernel
+def shift_up(grid: Grid, source: Any, target: Any, share: float, luck: float) -> None:
+    """Add a share of the masses of ``source`` to ``target``, where log-odds are larger by so much."""
     above = 0
     for k in range(POINTS):
-        point = min(grid.points[k] + LUCK, grid.points[POINTS - 1])
+        point = min(grid.points[k] + luck, grid.points[POINTS - 1])
         while grid.points[above] < point:
             above += 1
         lower = (grid.points[above] - point) * grid.nearness[above]
@@ -94,16 +119,34 @@ def shift_up(grid: Grid, source: Any, target: Any, share: float) -> None:
 
 
 @kernel
+def unseen_share(reservoir: LearnedReservoir) -> float:
+    """The probability that the next arm is better than all that were learned of."""
+    return UNSEEN / (reservoir.judged + UNSEEN)
+
+
+@kernel
+def draw_unseen(reservoir: LearnedReservoir, grid: Grid) -> None:
+    """Into ``grid.cells``: the mass of the arm that may be better than all, a part of it much better."""
+    unseen = unseen_share(reservoir)
+    strange = unseen * STRANGERS / (reservoir.said + STRANGERS)
+    luck = min(LUCK * spread_of_best(reservoir, grid), STRANGE)
+    for k in range(POINTS):
+        grid.cells[k] = 0.0
+    for turn in range(2):
+        share, higher = (strange, STRANGE) if turn == 0 else (unseen - strange, luck)
+        shift_up(grid, reservoir.learned, grid.cells, share, higher)
+
+
+@kernel
 def spread(reservoir: LearnedReservoir, grid: Grid, blur: float) -> None:
-    """Into the masses: what was learned, such a share of it at each neighbour; and one arm that may be anything."""
-    unseen = UNSEEN / (reservoir.judged + UNSEEN)
+    """Into the masses: what was learned, such a share of it at each neighbour; and the unseen arm."""
+    unseen = unseen_share(reservoir)
     for k in places():
         below = reservoir.learned[k - 1] if k > 0 else reservoir.learned[0]
         above = reservoir.learned[k + 1] if k + 1 < POINTS else reservoir.learned[k]
         alike = (1.0 - 2.0 * blur) * reservoir.learned[k] + blur * (below + above)
-        reservoir.masses[k] = (1.0 - unseen) * alike
+        reservoir.masses[k] = (1.0 - unseen) * alike + grid.cells[k]
     meet()
-    shift_up(grid, reservoir.learned, reservoir.masses, unseen)
 
 
 @kernel
@@ -123,6 +166,7 @@ def add_from_above(reservoir: LearnedReservoir, grid: Grid) -> None:
 @kernel
 def sum_up(reservoir: LearnedReservoir, grid: Grid) -> None:
     """What there is to hope for above each point, and what an arm is believed to be."""
+    draw_unseen(reservoir, grid)
     spread(reservoir, grid, reservoir.blur)
     add_from_above(reservoir, grid)
     if reservoir.blur != ALIKE:
