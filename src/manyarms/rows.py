@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from .compiled import IS_SIMULATED, intrinsic, kernel, on_gpu, types, with_body
+from .apart import with_body_apart
+from .compiled import IS_SIMULATED, intrinsic, kernel, on_gpu, types
 from .lanes import LENGTH, from_lane, lane, meet, places
 
 LANES = 8
@@ -110,7 +111,7 @@ def _compiled_copy(source: Any, at: int, target: Any, to: int) -> None:
     meet()
 
 
-@with_body(_compiled_copy)
+@with_body_apart(_compiled_copy)
 def copy_row(source: Any, at: int, target: Any, to: int) -> None:
     """Copy a row."""
     source, target = in_numpy(source, target)
@@ -144,7 +145,7 @@ def _compiled_excess(masses: Any, at: int, values: Any, level: float) -> float:
     return sum_over_threads(masses[at + k] * max(values[k] - level, 0.0))
 
 
-@with_body(_compiled_excess)
+@with_body_apart(_compiled_excess)
 def excess(masses: Any, at: int, values: Any, level: float) -> float:
     """The sum of masses times by how much values exceed a level, where they do."""
     masses, values = in_numpy(masses, values)
@@ -208,7 +209,7 @@ def _compiled_shift(row: Any, at: int, nearness: Any, falls: float, rises: float
     meet()
 
 
-@with_body(_compiled_shift)
+@with_body_apart(_compiled_shift)
 def shift(row: Any, at: int, nearness: Any, falls: float, rises: float) -> None:
     """Let each number of a row move to its neighbours, at two speeds over their distance.
 
@@ -283,7 +284,7 @@ def _compiled_filter(
     return total
 
 
-@with_body(_compiled_filter)
+@with_body_apart(_compiled_filter)
 def filter_row(
     row: Any, at: int, likelihood: Any, nearness: Any, falls: float, rises: float, source: Any, resets: float
 ) -> float:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..apart import apart
 from ..arithmetic import exponential, natural_log
 from ..compiled import kernel, replaced
 from ..lanes import meet, places
@@ -134,7 +135,7 @@ def over_plays(change: Change, plays: float, steps: int) -> Change:
     return Change(resets=(change.resets + more) / (1.0 + more), falls=change.falls * share, rises=change.rises * share)
 
 
-@kernel
+@apart
 def let_change(grid: Grid, masses: Any, offset: int, change: Change, plays: float, source: Any) -> None:
     """Let masses change as arms do in so many plays of which nothing is known."""
     steps = steps_for(grid, change, plays)
