@@ -90,7 +90,7 @@ def opened_reservoir(reservoir: LearnedReservoir, grid: Grid) -> LearnedReservoi
 
 
 @kernel
-def spread_of_best(reservoir: LearnedReservoir, grid: Grid) -> float:
+def spread_of_best(reservoir: LearnedReservoir, grid: Grid) -> Any:
     """By how much the log-odds of the best arms exceed those of the least of them, on average.
 
     Where log-odds have an exponential tail, the best of all is better than the next by as much, on average.
