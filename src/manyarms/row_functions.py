@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .apart import with_body_apart
 from .arithmetic import BIAS, FRACTION_BITS, LOG_2, LOG_2_HIGH, LOG_2_LOW, exponential, exponential_series
-from .compiled import intrinsic, on_gpu, types
+from .compiled import intrinsic, on_gpu, types, unsigned
 from .lanes import LENGTH, lane, largest_of_threads, meet
 from .rows import Row, in_numpy
 
@@ -146,7 +146,7 @@ def _compiled_likelihoods(
         else:
             _likelihoods_of_others(points, logs, total, plays, dispersion, outliers, target)
         return
-    k = lane()
+    k = unsigned(lane())
     value = total * points[k] + plays * logs[k]
     below = value - largest_of_threads(value)
     target[k] = exponential(below / dispersion)

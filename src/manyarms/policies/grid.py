@@ -94,7 +94,7 @@ def point_at(mean: float) -> float:
     return natural_log(mean / (1.0 - mean))
 
 
-@kernel
+@apart
 def compute_means(grid: Grid) -> None:
     """All that follows from the points."""
     for k in places():
@@ -130,7 +130,7 @@ def curvature_for(spacings: float, count: int) -> float:
     return 0.5 * (low + high)
 
 
-@kernel
+@apart
 def draft_side(grid: Grid, centre: float, spacing: float, count: int, side: float) -> None:
     """So many points on one side of the centre, the last at the edge."""
     distance = EDGE - side * centre
@@ -155,7 +155,7 @@ def spread_cell(grid: Grid, mass: float, start: float, end: float, cell: int) ->
     return cell
 
 
-@kernel
+@apart
 def carry_over(grid: Grid, masses: Any, offset: int) -> None:
     """Masses from the points to the draft."""
     for k in range(POINTS):

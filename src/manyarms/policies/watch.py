@@ -159,7 +159,7 @@ def count_open_asks(watch: Watch, place: int, nothing: float) -> None:
     watch.nothing[place] = nothing
 
 
-@kernel
+@apart
 def fade(watch: Watch, share: float) -> None:
     """Forget so much of what the models have been credited with."""
     for model in range(len(MODELS)):
@@ -187,7 +187,7 @@ def weigh_models(watch: Watch, grid: Grid, place: int, reservoir: Any, dispersio
     watch.plays[place] = 0.0
 
 
-@kernel
+@apart
 def believed_rate(watch: Watch, model: int) -> Any:
     """The top of the parabola through a model and its neighbours of the same kind, over the logarithm of rates."""
     rate = watch.rates[model]
