@@ -4,8 +4,8 @@ All other kernels are inlined (`compiled`); on the processor these, too. But a p
 its own instructions if there are many of them, and NVIDIA's compiler takes more time for many than in proportion.
 
 A call passes on what a kernel is given, as far as it is not known from the types: of an array where it lies and how
-long it is, and the step from entry to entry if there may be some. So such a kernel is better given the arrays that it
-needs than a state with many more.
+long it is, and the step from entry to entry if there may be some. What the kernel does not look at is left out by
+NVIDIA's compiler, so it may be given a state. But a state that it returns would go through memory.
 """
 
 import inspect
@@ -27,7 +27,8 @@ _numbers = itertools.count()
 def apart(function: F) -> F:
     """Let compiled code call ``function``; on a GPU, its code is there once. In Python it remains the plain function.
 
-    For kernels of wide policies that are much code, or called in many places. All arguments are given, in their order.
+    For kernels of wide policies that are much code, wanted in several places, and not in every round. They are called
+    with all arguments, in their order.
     """
     return with_body_apart(function)(function)
 

@@ -187,14 +187,14 @@ def first_above(grid: Grid, level: float) -> int:
     return low
 
 
-@apart
+@kernel
 def fresh_excess(reservoir: LearnedReservoir, grid: Grid, level: float) -> Any:
     """By how much a fresh arm exceeds a level on average, where it does."""
     k = first_above(grid, level)
     return max(reservoir.reward_above[k] - level * reservoir.share_above[k], 0.0)
 
 
-@apart
+@kernel
 def mean_above(reservoir: LearnedReservoir, grid: Grid, level: float) -> Any:
     """What fresh arms above a level are worth."""
     k = first_above(grid, level)
