@@ -319,7 +319,7 @@ class Pair(NamedTuple):
 
 
 def kernels_apart(rounded):
-    """One that is given a state with arrays and gives another, one that calls it and gives a number, one for nothing."""
+    """One that is given a state with arrays and gives another, one that calls it for a number, and one for nothing."""
 
     @apart
     def both(pair, arrays, place):
