@@ -7,6 +7,7 @@ import contextlib
 import functools
 import itertools
 import math
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +15,10 @@ import pytest
 
 import manyarms as ma
 from manyarms import gpu
+from manyarms.apart import apart
 from manyarms.arithmetic import cosine, exponential, natural_log, sine
 from manyarms.checks import BUSY_WORLD, examples
-from manyarms.compiled import compile_errors, kernel, replaced
+from manyarms.compiled import compile_errors, kernel, loop, replaced
 from manyarms.contract import Choice, Counts, keyed, pick, register, renew
 from manyarms.lanes import from_lane
 from manyarms.policies.blocks import base_after_answer, base_after_ask, base_after_silence
@@ -202,6 +204,15 @@ def test_no_kernel_of_a_base_is_left_out(cuda, verb):
 
 # What is looked for
 
+OWN_CODE = """.weak .func  (.param .b64 func_retval0) stands_apart_0_f(
+	.param .b64 stands_apart_0_f_param_0
+)
+{
+	mul.rn.f64 %fd3, %fd1, %fd2;
+	ret;
+}
+"""
+
 
 @pytest.mark.parametrize(
     ("line", "found"),
@@ -219,6 +230,14 @@ def test_no_kernel_of_a_base_is_left_out(cuda, verb):
         ("add.rn.f64 %fd3, %fd1, %fd2;", []),
         ("sqrt.rn.f64 %fd3, %fd1;\ndiv.rn.f64 %fd3, %fd1, %fd2;", []),
         ("mad.lo.s64 %rd3, %rd1, %rd2, %rd4;\nmul.wide.u32 %rd1, %r1, 8;", []),
+        ("call.uni \nstands_apart_0_f, \n(\nparam0\n);", ["call"]),  # without its code
+        (".extern .func stands_apart_0_f(\n\t.param .b64 p\n)\n;\ncall stands_apart_0_f, (param0);", ["call"]),
+        (OWN_CODE + "call.uni (retval0), \nstands_apart_0_f, \n(\nparam0\n);", []),
+        (OWN_CODE + "@%p1 call stands_apart_0_f, (param0);", []),
+        (OWN_CODE + "call.uni (retval0), \nstands_apart_0_g, \n(\nparam0\n);", ["call"]),
+        (OWN_CODE + "call (retval0), %rd1, (param0), prototype_0;", ["call"]),
+        (OWN_CODE.replace("mul.rn", "mul") + "call stands_apart_0_f, (param0);", ["mul.f64"]),
+        (".func f(\n\t.param .b64 p\n)\n{\n\tret;\n}\ncall f, (param0);", ["call"]),
         ("cvt.rmi.f64.f64 %fd2, %fd1;\nmin.f64 %fd2, %fd1, %fd3;\nneg.f64 %fd1, %fd2;\nabs.f64 %fd1, %fd2;", []),
     ],
 )
@@ -289,6 +308,109 @@ def test_the_usual_way_of_compiling_would_join_multiplications_and_additions(cud
     monkeypatch.setattr(cuda, "_checked", lambda ptx, is_wide: ptx)
     joined = ptx_with_noise(cuda, lambda noise, mean, bits: mean * noise.scale + 0.25)
     assert "fma.rn.f64" in cuda.inexact_instructions(joined)
+
+
+# Kernels that stand apart
+
+
+class Pair(NamedTuple):
+    one: float
+    other: float
+
+
+def kernels_apart(rounded):
+    """One that is given a state with arrays and gives another, one that calls it for a number, and one for nothing."""
+
+    @apart
+    def both(pair, arrays, place):
+        return Pair(one=pair.other * pair.one + arrays[0][place], other=rounded(arrays[1][-1]))
+
+    @apart
+    def of_both(pair, arrays, is_wanted):
+        swapped = both(Pair(one=pair.other, other=pair.one), arrays, 1)
+        return swapped.one + swapped.other if is_wanted else 0.0
+
+    @apart
+    def write(array, place, value):
+        array[place] = value
+
+    return both, of_both, write
+
+
+def noise_apart(rounded):
+    both, of_both, write = kernels_apart(rounded)
+
+    def reward_of(noise, mean, bits):
+        pair = Pair(one=mean, other=noise.scale)
+        first = both(pair, (noise.numbers, noise.every_other), 0)
+        write(noise.numbers, 1, first.one)
+        write(noise.every_other, 1, first.other)
+        return of_both(first, (noise.numbers, noise.every_other), mean > 0.5)
+
+    return reward_of
+
+
+def state_apart():
+    class OwnState(NamedTuple):
+        scale: float
+        numbers: Any
+        every_other: Any
+
+    numbers = np.linspace(0.1, 0.9, 5)
+    return OwnState(scale=0.5, numbers=numbers, every_other=np.linspace(0.2, 1.1, 9)[::2])
+
+
+def ptx_apart(cuda, rounded):
+    """What comes of a noise whose kernels stand apart."""
+    state = state_apart()
+    register(type(state), reward_of=noise_apart(rounded))
+    policy = ma.UniformPlay()
+    world = BUSY_WORLD.start(policy.slots(HORIZON))._replace(noise=state)
+    return cuda.ptx_of(policy.start(HORIZON), world, new_post(ma.AtOnce()), NO_LOG)
+
+
+def test_kernels_that_stand_apart_are_there_once_and_are_called(cuda):
+    ptx = ptx_apart(cuda, same)
+    check_ptx(ptx)
+    code = re.findall(r"^[^\n]*\.func[^;{]*?(stands_apart_\d+_\w+)\([^;{]*\{", ptx, re.MULTILINE)
+    assert sorted(re.sub(r"\d+", "n", name) for name in code) == [
+        "stands_apart_n_both",
+        "stands_apart_n_of_both",
+        "stands_apart_n_write",
+        "stands_apart_n_write",  # for arrays that lie differently
+    ]
+    assert ptx.count("call") - ptx.count("callseq") >= 5
+
+
+def test_kernels_that_stand_apart_are_inlined_on_the_processor():
+    @loop
+    def play(state, mean):
+        return noise_apart_same(state, mean, 0)
+
+    noise_apart_same = kernel(noise_apart(same))
+    plain, compiled = state_apart(), state_apart()
+    assert play(compiled, 0.7) == noise_apart_same(plain, 0.7, 0)
+    assert (compiled.numbers == plain.numbers).all()
+    assert (compiled.every_other == plain.every_other).all()
+    (code,) = play.uncached.inspect_llvm().values()
+    assert "stands_apart" not in code
+
+
+@pytest.mark.parametrize("function", [math.exp, math.log, math.cos])
+def test_a_librarys_function_is_refused_in_a_kernel_that_stands_apart(cuda, function):
+    with pytest.raises(RuntimeError, match=r"instructions that may round differently"):
+        ptx_apart(cuda, kernel(lambda number: function(number)))
+
+
+def test_threads_of_a_warp_come_together_to_a_kernel_that_stands_apart(cuda, monkeypatch):
+    # Else a compiler might call it in two branches in place of before them.
+    parts = []
+    usual = cuda._nvvm.compile_ir
+    monkeypatch.setattr(cuda._nvvm, "compile_ir", lambda code, **options: parts.extend(code) or usual(code, **options))
+    ptx_apart(cuda, kernel(lambda number: from_lane(number, 3)))
+    code = [line for part in parts for line in part.splitlines() if re.match(r'define [^(]*@"?stands_apart', line)]
+    assert code
+    assert all({"noinline", "convergent"} <= set(line.rpartition(")")[2].split()) for line in code)
 
 
 def by_threads(noise, mean, bits):

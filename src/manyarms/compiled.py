@@ -224,6 +224,14 @@ def with_body(compiled_body: Callable[..., Any]) -> Callable[[F], F]:
     return decorated
 
 
+def instead_on_gpu(function: Any, compiled_body: Callable[..., Any]) -> None:
+    """Let a kernel compile another body for a GPU."""
+
+    @overload(function, **(_INLINED | {"target": "cuda"}))
+    def _compiled(*_args: Any, **_kwargs: Any) -> Callable[..., Any]:
+        return compiled_body
+
+
 def kernel(function: F) -> F:
     """Let compiled code call ``function``; in Python it remains the plain function."""
     return with_body(function)(function)

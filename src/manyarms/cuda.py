@@ -5,7 +5,7 @@ numbers to the bit. Three things are needed for that:
 
 - No fused multiply-add. The GPU's compiler likes to join ``a * b + c`` into one operation that
   rounds once; a processor's code rounds twice.
-- No library functions: `manyarms.arithmetic` has our own.
+- No library functions: `manyarms.arithmetic` has our own. What is called is a kernel (`manyarms.apart`).
 - States of many replications in one: ``batched`` on this side, ``row_of`` on the GPU's.
 
 numba-cuda has no option against fused multiply-adds, so its call of NVIDIA's compiler is given
@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from .apart import APART
 from .compiled import IS_SIMULATED, Packed, PackedByFour, PackedByTwo, PackedInOnePiece, Shared, row_of
 from .replication import play_replication
 from .states import folded, mapped, own_arrays, states_in
@@ -186,9 +187,20 @@ def takes_warps(ptx: str) -> bool:
     return "shfl.sync" in ptx or "bar.warp.sync" in ptx
 
 
+_CALL_APART = re.compile(rf"\bcall(?:\.uni)?\s+(?:\(\w+\),\s*)?({APART}_\w+)\s*[,;]")
+"""The call of a kernel that stands apart: with its name, and not by an address."""
+
+_CODE = re.compile(r"^(?!\.extern)[^\n]*\.func\b[^;{]*?\b(\w+)\s*\([^;{]*\{", re.MULTILINE)
+"""A function that is called, with its code."""
+
+
 def inexact_instructions(ptx: str) -> list[str]:
-    """Those instructions of compiled code that may round differently on a GPU."""
-    return sorted(set(_INEXACT.findall(ptx)))
+    """Those instructions of compiled code that may round differently on a GPU.
+
+    Kernels that stand apart may be called: their code is part of this one, and looked through with it.
+    """
+    code = set(_CODE.findall(ptx))
+    return sorted(set(_INEXACT.findall(_CALL_APART.sub(lambda call: "" if call[1] in code else call[0], ptx))))
 
 
 RECORD = 32

@@ -35,7 +35,7 @@ def _lane(_typing: Any) -> Any:
         if not _is_for_gpu(context):
             return ir.IntType(64)(0)
         number = builder.call(_declared(builder, "llvm.nvvm.read.ptx.sreg.laneid", ir.IntType(32), []), [])
-        return builder.zext(number, ir.IntType(64))
+        return builder.and_(builder.zext(number, ir.IntType(64)), ir.IntType(64)(LENGTH - 1))  # so it is known as small
 
     return types.intp(), generate
 
@@ -46,13 +46,14 @@ def _from_lane(_typing: Any, _number: Any, _lane: Any) -> Any:
         number, lane = arguments
         if not _is_for_gpu(context):
             return number
-        word, half = ir.IntType(64), ir.IntType(32)
+        half = ir.IntType(32)
         send = _declared(builder, "llvm.nvvm.shfl.sync.idx.i32", half, [half] * 4)
-        bits = builder.bitcast(number, word)
-        halves = [builder.trunc(bits, half), builder.trunc(builder.lshr(bits, word(32)), half)]
+        bits = builder.bitcast(number, ir.VectorType(half, 2))
         to = builder.trunc(lane, half)
-        low, high = (builder.zext(builder.call(send, [ALL, part, to, half(31)]), word) for part in halves)
-        return builder.bitcast(builder.or_(low, builder.shl(high, word(32))), ir.DoubleType())
+        for place in (half(0), half(1)):
+            part = builder.call(send, [ALL, builder.extract_element(bits, place), to, half(LENGTH - 1)])
+            bits = builder.insert_element(bits, part, place)
+        return builder.bitcast(bits, ir.DoubleType())
 
     return types.float64(types.float64, types.intp), generate
 

@@ -10,8 +10,9 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
+from .apart import with_body_apart
 from .arithmetic import BIAS, FRACTION_BITS, LOG_2, LOG_2_HIGH, LOG_2_LOW, exponential, exponential_series
-from .compiled import intrinsic, on_gpu, types, with_body
+from .compiled import intrinsic, on_gpu, types, unsigned
 from .lanes import LENGTH, lane, largest_of_threads, meet
 from .rows import Row, in_numpy
 
@@ -145,7 +146,7 @@ def _compiled_likelihoods(
         else:
             _likelihoods_of_others(points, logs, total, plays, dispersion, outliers, target)
         return
-    k = lane()
+    k = unsigned(lane())
     value = total * points[k] + plays * logs[k]
     below = value - largest_of_threads(value)
     target[k] = exponential(below / dispersion)
@@ -154,7 +155,7 @@ def _compiled_likelihoods(
     meet()
 
 
-@with_body(_compiled_likelihoods)
+@with_body_apart(_compiled_likelihoods)
 def likelihoods(
     points: Any, logs: Any, total: float, plays: float, dispersion: float, outliers: float, target: Any
 ) -> None:

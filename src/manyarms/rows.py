@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from .compiled import IS_SIMULATED, intrinsic, kernel, on_gpu, types, with_body
+from .apart import with_body_apart
+from .compiled import IS_SIMULATED, intrinsic, kernel, on_gpu, types, unsigned, with_body
 from .lanes import LENGTH, from_lane, lane, meet, places
 
 LANES = 8
@@ -105,8 +106,12 @@ def sum_over_threads(number: float) -> float:
 
 
 def _compiled_copy(source: Any, at: int, target: Any, to: int) -> None:
-    for k in places():
-        target[to + k] = source[at + k]
+    if not on_gpu():
+        for k in places():
+            target[to + k] = source[at + k]
+        return
+    k = lane()
+    target[unsigned(to + k)] = source[unsigned(at + k)]
     meet()
 
 
@@ -141,10 +146,10 @@ def _compiled_excess(masses: Any, at: int, values: Any, level: float) -> float:
     if not on_gpu():
         return _excess(masses, at, values, level)  # type: ignore[no-any-return]
     k = lane()
-    return sum_over_threads(masses[at + k] * max(values[k] - level, 0.0))
+    return sum_over_threads(masses[unsigned(at + k)] * max(values[unsigned(k)] - level, 0.0))
 
 
-@with_body(_compiled_excess)
+@with_body_apart(_compiled_excess)
 def excess(masses: Any, at: int, values: Any, level: float) -> float:
     """The sum of masses times by how much values exceed a level, where they do."""
     masses, values = in_numpy(masses, values)
@@ -194,7 +199,7 @@ def shifted_number(here: float, nearness: Any, falls: float, rises: float) -> fl
     """The same to the number of a thread."""
     k = lane()
     lower, upper = from_lane(here, max(k - 1, 0)), from_lane(here, min(k + 1, LENGTH - 1))
-    below, above = nearness[k], nearness[k + 1]
+    below, above = nearness[unsigned(k)], nearness[unsigned(k + 1)]
     stayed = (1.0 - min(falls * below, FASTEST) - min(rises * above, FASTEST)) * here
     fallen = min(falls * above, FASTEST) * (upper if k < LENGTH - 1 else 0.0)
     return stayed + fallen + min(rises * below, FASTEST) * (lower if k > 0 else 0.0)  # type: ignore[no-any-return]
@@ -204,7 +209,8 @@ def _compiled_shift(row: Any, at: int, nearness: Any, falls: float, rises: float
     if not on_gpu():
         _shift(row, at, nearness, falls, rises)
         return
-    row[at + lane()] = shifted_number(row[at + lane()], nearness, falls, rises)
+    place = unsigned(at + lane())
+    row[place] = shifted_number(row[place], nearness, falls, rises)
     meet()
 
 
@@ -272,13 +278,13 @@ def _compiled_filter(
         if is_shifted:
             return _filtered_and_shifted(row, at, likelihood, nearness, falls, rises, source, resets)  # type: ignore[no-any-return]
         return _filtered(row, at, likelihood, nearness, falls, rises, source, resets)  # type: ignore[no-any-return]
-    k = lane()
-    here = row[at + k] * likelihood[k]
+    k, place = unsigned(lane()), unsigned(at + lane())
+    here = row[place] * likelihood[k]
     total = sum_over_threads(here)
     if is_shifted:
         here = shifted_number(here, nearness, falls, rises)
     kept = 1.0 / total * (1.0 - resets)
-    row[at + k] = kept * here + resets * source[k]
+    row[place] = kept * here + resets * source[k]
     meet()
     return total
 

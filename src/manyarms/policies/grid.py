@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..apart import apart
 from ..arithmetic import exponential, natural_log
 from ..compiled import kernel, rarely, replaced
 from ..lanes import LENGTH, meet, places
@@ -93,7 +94,7 @@ def point_at(mean: float) -> float:
     return natural_log(mean / (1.0 - mean))
 
 
-@kernel
+@apart
 def compute_means(grid: Grid) -> None:
     """All that follows from the points."""
     for k in places():
@@ -129,7 +130,7 @@ def curvature_for(spacings: float, count: int) -> float:
     return 0.5 * (low + high)
 
 
-@kernel
+@apart
 def draft_side(grid: Grid, centre: float, spacing: float, count: int, side: float) -> None:
     """So many points on one side of the centre, the last at the edge."""
     distance = EDGE - side * centre
@@ -154,7 +155,7 @@ def spread_cell(grid: Grid, mass: float, start: float, end: float, cell: int) ->
     return cell
 
 
-@kernel
+@apart
 def carry_over(grid: Grid, masses: Any, offset: int) -> None:
     """Masses from the points to the draft."""
     for k in range(POINTS):
@@ -212,7 +213,7 @@ def judge_rewards(grid: Grid, total: float, plays: float, dispersion: float) -> 
     likelihoods(grid.points, grid.logs, total, plays, dispersion, outliers, grid.likelihood)
 
 
-@kernel
+@apart
 def update(grid: Grid, masses: Any, offset: int, likelihood: Any, change: Change, steps: int, source: Any) -> float:
     """Multiply masses by a likelihood, and let them change as arms do, in so many steps; how likely that was.
 
@@ -239,7 +240,7 @@ def excess_of(grid: Grid, masses: Any, offset: int, level: float) -> float:
     return excess(masses, offset, grid.means, level)
 
 
-@kernel
+@apart
 def believe(grid: Grid, masses: Any, offset: int, total: float, plays: float, dispersion: float) -> None:
     """Into ``grid.belief``: the masses after so many plays with this total."""
     judge_rewards(grid, total, plays, dispersion)

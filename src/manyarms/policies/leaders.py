@@ -6,6 +6,7 @@ one comparison; only when it falls below the bound are all values looked at.
 
 from typing import Any, NamedTuple
 
+from ..apart import apart
 from ..compiled import kernel
 
 
@@ -34,7 +35,7 @@ def led(leader: Leader, values: Any, used: int, slot: int) -> Leader:
     return searched(values, used, slot)
 
 
-@kernel
+@apart
 def searched(values: Any, used: int, slot: int) -> Leader:
     """The first of the largest values, but the one in ``slot`` if none is larger; and the largest of the others."""
     first = slot

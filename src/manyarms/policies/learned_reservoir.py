@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..apart import apart
 from ..arithmetic import power
 from ..compiled import kernel, replaced
 from ..lanes import meet, places
@@ -163,7 +164,7 @@ def add_from_above(reservoir: LearnedReservoir, grid: Grid) -> None:
         reservoir.reward_above[k] = reward
 
 
-@kernel
+@apart
 def sum_up(reservoir: LearnedReservoir, grid: Grid) -> None:
     """What there is to hope for above each point, and what an arm is believed to be."""
     draw_unseen(reservoir, grid)
@@ -209,7 +210,7 @@ def step_of(reservoir: LearnedReservoir, is_first: bool) -> float:
     return min(max(power(judged, -FORGETTING), 1.0 / reservoir.said), LONGEST_STEP)
 
 
-@kernel
+@apart
 def add_step(reservoir: LearnedReservoir, grid: Grid, known: Known, step: float, dispersion: float) -> None:
     """Into ``grid.cells``: a step for an arm, of which ``grid.belief`` is what is believed."""
     believe(grid, reservoir.masses, 0, known.total, float(known.plays), dispersion)

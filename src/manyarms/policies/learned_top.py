@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..apart import apart
 from ..arithmetic import exponential, natural_log, power
 from ..compiled import kernel, rarely, replaced
 from ..contract import register
@@ -102,7 +103,7 @@ def tail_for(beta: float | str, top: float | str, slots: int) -> ToldBeta | Tail
 # ---------------------------------------------------------------- the best of several arms
 
 
-@kernel
+@apart
 def sum_shares(grid: Grid, masses: Any) -> None:
     """Into ``grid.cells``: the logarithm of the mass at each point or below it."""
     share = 0.0
@@ -111,7 +112,7 @@ def sum_shares(grid: Grid, masses: Any) -> None:
         grid.cells[k] = natural_log(min(max(share, 1e-300), 1.0))
 
 
-@kernel
+@apart
 def best_of(grid: Grid, arms: float) -> Any:
     """The expected maximum of so many arms, from ``grid.cells``: the largest mean less what it misses by."""
     best = grid.means[POINTS - 1]
@@ -134,7 +135,7 @@ def trial_plays(mean: float, best: float, dispersion: float) -> float:
     return max(dispersion * max(from_nothing, from_best), 1.0)
 
 
-@kernel
+@apart
 def worthwhile_share(grid: Grid, said: float, log_rounds: float, dispersion: float) -> float:
     """Log K / log n for the number of arms K that is worth it in n = 2^log_rounds rounds, from ``grid.cells``."""
     rounds = power(2.0, log_rounds)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..apart import apart
 from ..arithmetic import exponential, natural_log
 from ..compiled import kernel, replaced
 from ..lanes import meet, places
@@ -134,7 +135,7 @@ def over_plays(change: Change, plays: float, steps: int) -> Change:
     return Change(resets=(change.resets + more) / (1.0 + more), falls=change.falls * share, rises=change.rises * share)
 
 
-@kernel
+@apart
 def let_change(grid: Grid, masses: Any, offset: int, change: Change, plays: float, source: Any) -> None:
     """Let masses change as arms do in so many plays of which nothing is known."""
     steps = steps_for(grid, change, plays)
@@ -158,7 +159,7 @@ def count_open_asks(watch: Watch, place: int, nothing: float) -> None:
     watch.nothing[place] = nothing
 
 
-@kernel
+@apart
 def fade(watch: Watch, share: float) -> None:
     """Forget so much of what the models have been credited with."""
     for model in range(len(MODELS)):
@@ -186,7 +187,7 @@ def weigh_models(watch: Watch, grid: Grid, place: int, reservoir: Any, dispersio
     watch.plays[place] = 0.0
 
 
-@kernel
+@apart
 def believed_rate(watch: Watch, model: int) -> Any:
     """The top of the parabola through a model and its neighbours of the same kind, over the logarithm of rates."""
     rate = watch.rates[model]
